@@ -21,7 +21,7 @@ ALLOWED = {
 ALLOWED_IN = {"results/pipeline": ("py4j", "pyarrow", "pyspark")}
 """What only a folder may import in addition, because it is installed only on request."""
 
-LIMITS = {"checkers": (24, 100, 10), "harness": (20, 100, 9)}
+LIMITS = {"checkers": (16, 80, 10), "harness": (20, 100, 9), "results": (16, 50, 8)}
 """How many rooms, arrows and floors a package may have; with more of them nobody can draw it on a page."""
 
 

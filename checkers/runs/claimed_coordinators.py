@@ -83,7 +83,7 @@ def _found(what: str, claims: dict[str, _Claim]) -> Anomaly:
         time_ns=until_ns,
         witness=sorted({index for claim in claims.values() for index in (claim.first, claim.last)}),
         explanation=[
-            f"{node} answered so from {claim.since_ns / 1e9:.3f} s to {claim.asked_ns / 1e9:.3f} s."
+            f"{node} gave this answer from {claim.since_ns / 1e9:.3f} s to {claim.asked_ns / 1e9:.3f} s."
             for node, claim in claims.items()
         ],
     )

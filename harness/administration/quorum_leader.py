@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 from kafka.protocol.admin import (
@@ -96,9 +96,16 @@ def describe_quorum(address: Address, timeout_ms: int) -> QuorumAnswer:
         )
 
 
+class FoundLeader(NamedTuple):
+    """The leader of the quorum, and its answer."""
+
+    address: Address
+    answer: QuorumAnswer
+
+
 def find_leader(
     addresses: Sequence[Address], bound_ms: int, ask: Callable[[Address, int], QuorumAnswer] = describe_quorum
-) -> tuple[Address, QuorumAnswer] | dict[Address, str]:
+) -> FoundLeader | dict[Address, str]:
     """Ask all given nodes, and the controllers that they report, until the leader answers.
 
     Returns:
@@ -111,9 +118,9 @@ def find_leader(
         round_s = min(_ROUND_S, max(_ROUND_MIN_S, deadline - time.monotonic()))
         replies = _describe_all(known, round(round_s * 1000), ask)
         answers = {address: each for address, each in replies.items() if isinstance(each, QuorumAnswer)}
-        leading = [(address, each) for address, each in answers.items() if each.error == 0]
+        leading = [FoundLeader(*each) for each in answers.items() if each[1].error == 0]
         if leading:
-            return max(leading, key=lambda one: one[1].leader_epoch)
+            return max(leading, key=lambda found: found.answer.leader_epoch)
         if time.monotonic() >= deadline:
             return {address: _words(each) for address, each in replies.items()}
         more = {place for each in answers.values() for place in (each.controllers or {}).values()}

@@ -2,21 +2,20 @@
 
 import threading
 from collections.abc import Mapping
-from pathlib import Path
 
 import click
 from msgspec.structs import replace
 
 from checkers.history.reading import HistoryError
-from checkers.verdict.verdict import Verdict
 from harness.campaigns.campaign import Campaign
+from harness.campaigns.performing import RunJudged
 from harness.campaigns.series import Series, Venue
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 from results.store.runs import StoreError
 
 
-def run_one(plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Path, Verdict]:
+def run_one(plan: RunPlan, venue: Venue, cancelled: threading.Event) -> RunJudged:
     """Make a run, judge it, write verdict and report, and print the result.
 
     Raises:

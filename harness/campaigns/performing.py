@@ -3,6 +3,7 @@
 import sys
 import threading
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -17,9 +18,14 @@ from harness.run.runner import Host, execute
 from harness.seeded_bugs.reach import reach_text, read_traces
 
 
-def perform(
-    plan: RunPlan, host: Host, cancelled: threading.Event, listener: Listener
-) -> tuple[Path, Verdict]:
+class RunJudged(NamedTuple):
+    """A run that is over, and its verdict."""
+
+    folder: Path
+    verdict: Verdict
+
+
+def perform(plan: RunPlan, host: Host, cancelled: threading.Event, listener: Listener) -> RunJudged:
     """Make a run, judge it, write verdict and report, and print the result.
 
     Args:
@@ -49,4 +55,4 @@ def perform(
         raise failure
     if failure is not None:
         click.echo(f"krucible: the harness failed as well; the verdict stays invalid: {failure}", err=True)
-    return folder, verdict
+    return RunJudged(folder, verdict)

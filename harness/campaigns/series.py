@@ -8,11 +8,10 @@ from typing import Self
 
 import msgspec
 
-from checkers.verdict.verdict import Verdict
 from harness.campaigns.apart.aftermath import Death, clear_away, take_up
 from harness.campaigns.apart.messages import Order
 from harness.campaigns.apart.process import DiedError, Process
-from harness.campaigns.performing import perform
+from harness.campaigns.performing import RunJudged, perform
 from harness.plan.planning import RunPlan
 from harness.record.events import Event
 from harness.run.runner import Host
@@ -60,7 +59,7 @@ class Series:
     ) -> None:
         self._where.close(kind, error, trace)
 
-    def run(self, plan: RunPlan, venue: Venue) -> tuple[Path, Verdict]:
+    def run(self, plan: RunPlan, venue: Venue) -> RunJudged:
         """Make a run, judge it, write verdict and report, and print the result.
 
         Raises:
@@ -76,7 +75,7 @@ class _Together:
         self._standby = Standby(runs, cancelled)
         self._cancelled = cancelled
 
-    def run(self, plan: RunPlan, venue: Venue) -> tuple[Path, Verdict]:
+    def run(self, plan: RunPlan, venue: Venue) -> RunJudged:
         host = Host(runs=venue.runs, keep=venue.keep, standby=self._standby, following=venue.following)
         return perform(plan, host, self._cancelled, _unheard)
 
@@ -95,7 +94,7 @@ class _Apart:
         self._process: Process | None = None
         self._begun: list[Path] = []
 
-    def run(self, plan: RunPlan, venue: Venue) -> tuple[Path, Verdict]:
+    def run(self, plan: RunPlan, venue: Venue) -> RunJudged:
         """Make a run; if its process dies, the run is not repeated, and its recorded part is judged."""
         fresh = self._process is None
         process = self._process = self._process or Process(self._runs)
@@ -114,7 +113,7 @@ class _Apart:
             # The process died before this run began.
             clear_away(death, self._runs)
             return self.run(plan, venue)
-        return judged.folder, judged.verdict
+        return judged
 
     def close(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -193,7 +193,7 @@ def _memory() -> Check:
     found = f"{available / GIB:.1f} GiB available"
     if not lacks_for(3):
         return Check("memory", CheckState.OK, found)
-    return Check("memory", CheckState.MISSING, f"{found}, three nodes want 2 GiB", "end what takes memory")
+    return Check("memory", CheckState.MISSING, f"{found}, three nodes need 2 GiB", "end what takes memory")
 
 
 def _disk(name: str, folder: Path) -> Check:

@@ -193,7 +193,7 @@ class Connection:
             self._limit()
             part = self._socket.recv(min(size - len(parts), 1 << 18))
             if not part:
-                raise WireError(f"the node hung up after {len(parts)} of {size} bytes")
+                raise WireError(f"the node closed the connection after {len(parts)} of {size} bytes")
             parts += part
         return bytes(parts)
 

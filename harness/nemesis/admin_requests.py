@@ -357,7 +357,7 @@ def _meant(operation: AddVoter | RemoveVoter, snapshot: ClusterSnapshot) -> Node
     for node in snapshot.nodes:
         if node.id in leader if isinstance(operation, RemoveVoter) else _may_join(node, voters):
             return node
-    raise NoTargetError("nobody fits")
+    raise NoTargetError("no node fits")
 
 
 def _may_join(node: Node, voters: set[int]) -> bool:

@@ -30,7 +30,7 @@ Play = Callable[[str, Gambit, int], None]
 
 
 def _unplayable(name: str, _: Gambit, __: int) -> None:
-    raise LookupError(f"nothing here plays the gambit {name}")
+    raise LookupError(f"nothing here carries out the gambit {name}")
 
 
 class Nemesis:

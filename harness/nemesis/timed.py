@@ -64,7 +64,7 @@ class Timed(Worker):
         if self.is_alive():
             raise TimedError(
                 f"{self._doing} does not end",
-                got=f"{self._one} {self.done + 1} of {self._planned} is still going on",
+                got=f"{self._one} {self.done + 1} of {self._planned} is still in progress",
                 expected=f"an end within {bound_s:g} s",
                 next_step="report this: all that is done has a deadline of its own",
             )

@@ -55,6 +55,8 @@ def alarms_text(result: Sensitivity) -> str:
     """The number of false alarms among the decided controls, and of controls that show a bug of Kafka."""
     alarms, decided = alarms_of(result)
     kafkas = sum(bool(one.cause) for one in result.controls)
+    if not decided:
+        return "no control run was decided"
     text = f"{number(alarms, 'false alarm')} in {number(decided, 'decided control run')}"
     return f"{text}, of which {kafkas:,} found a bug of Kafka itself" if kafkas else text
 

@@ -239,7 +239,7 @@ def test_what_was_cut_off_is_unknown_until_the_evidence_shows_it(ground: Ground,
     elections, moves = check_elections(history).figures, check_reassignments(history).figures
     assert elections["requests_resolved"] == {"happened": elections_asked_for}
     assert elections["configs_resolved"] == {"happened": 1}
-    assert moves["of_unknown_fate_resolved"] == {"happened": 1}
+    assert moves["of_unknown_outcome_resolved"] == {"happened": 1}
     assert check_quorum(history).figures["voter_changes_resolved"] == {"not": 1}
 
 

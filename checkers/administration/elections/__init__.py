@@ -136,7 +136,7 @@ def _figures(facts: Facts) -> dict[str, object]:
     internal = [after for states in own for _, after in pairwise(states)]
     return {
         "requests": len(facts.elections),
-        "requests_of_unknown_fate": sum(election.request.unknown for election in facts.elections),
+        "requests_of_unknown_outcome": sum(election.request.unknown for election in facts.elections),
         "requests_resolved": counted(
             fate_of_election(each, facts.changes) for each in facts.elections if each.request.unknown
         ),

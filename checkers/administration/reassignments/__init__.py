@@ -101,9 +101,9 @@ def _figures(
         "asked": len(asked),
         "cancellations_asked": sum(each.target is None for each in asked),
         "answers_by_code": dict(sorted(codes.items())),
-        "of_unknown_fate": len(fates),
-        "of_unknown_fate_found": fates.count(Fate.HAPPENED),
-        "of_unknown_fate_resolved": counted(fates),
+        "of_unknown_outcome": len(fates),
+        "of_unknown_outcome_found": fates.count(Fate.HAPPENED),
+        "of_unknown_outcome_resolved": counted(fates),
         **{f"{ending}": endings[ending] for ending in Ending},
         "completed_with_replica_out_of_sync": sum(
             step.ending is Ending.COMPLETED and bool(step.lacking) and not step.premature for step in steps

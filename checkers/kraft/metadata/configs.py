@@ -49,7 +49,7 @@ def judge_configs(history: History, log: LoggedMetadata) -> ComparedConfigs:
             anomaly = _against(operation, log, reported)
             if anomaly is not None:
                 found.append(anomaly)
-    return ComparedConfigs(found, {"configs_finally_told": compared})
+    return ComparedConfigs(found, {"configs_finally_compared": compared})
 
 
 class _TopicConfig(NamedTuple):

@@ -230,7 +230,7 @@ def _figures(acks: Sequence[Acknowledgement], log: LoggedMetadata) -> dict[str, 
     committed = sum(any(record.span.to_ns < NEVER for record in ack.records) for ack in acks)
     return {
         "acknowledgements_compared": dict(sorted(Counter(ack.kind for ack in acks).items())),
-        "acknowledgements_told_committed": committed,
+        "acknowledgements_seen_committed": committed,
         "acknowledgements_older_than_log": sum(not ack.records for ack in _inconclusive(acks)),
         "metadata_log_end": log.log.end,
     }

@@ -1,14 +1,33 @@
-"""The quorum checker: leaders, epochs, votes and high watermarks, and who the voters are.
+"""Judges the metadata quorum: leaders, epochs, votes and high watermarks, and who the voters are.
 
 It uses views, which are intervals (see `views`), and never assumes an order between two views that overlap.
-It also uses the requests to change the voters, and the voter records in the metadata log.
+It also uses the requests to change the voters, the metadata logs of the nodes and the nodes' own logs.
+
+1. ``two-leaders``, ``epoch-regression``, ``double-vote``, ``hw-regression``: an epoch has one leader, and
+   epochs, votes and high watermarks do not go back (`rules`, `logged_leaders`).
+2. ``zombie-leader``: a leader without a majority resigns in time (`zombie`).
+3. ``high-watermark-unfounded``, ``follower-beyond-leader``, ``voter-end-regression``,
+   ``two-uncommitted-voter-sets``: what leaders report of themselves and of the voters (`leader_answers`,
+   `loaded`).
+4. ``metadata-committed-lost``: committed records are in the log of every later leader, and at the end in the
+   logs of a majority (`committed`, `kept_records`).
+5. ``stale-vote``, ``leader-without-majority``: votes according to the nodes' own logs (`votes`).
+6. ``candidate-without-majority``, ``vote-not-kept``, ``pre-vote-of-follower``, ``epoch-run-away``: pre-votes,
+   and what they prevent (`candidates`, `run_away`).
+7. ``voter-unexplained``, ``voter-change-not-single``: each change of the voters has a request (`explaining`).
+8. ``removed-voter-acts``, ``broker-as-voter``, ``voter-lost``, ``voters-not-in-log``,
+   ``candidate-not-voter``: who votes and leads (`removed_voters`, `membership`, `acting`, `non_voters`).
+9. ``cluster-id-changed``, ``directory-id-changed``: a node keeps the ids of its disk (`identities`).
+
+A disk that a fault emptied has lost its votes and records; rules that need these leave it out (`wipes`,
+`lost_votes`).
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from checkers.evidence.faults import FaultWindow, fault_windows
-from checkers.evidence.kafka_versions import kafka_versions
+from checkers.evidence.kafka_versions import KafkaVersions, kafka_versions
 from checkers.evidence.log_ends import loaded_logs
 from checkers.history.operations import History
 from checkers.history.replicas import METADATA_TOPIC
@@ -25,6 +44,7 @@ from checkers.kraft.quorum.committed import METADATA_COMMITTED_LOST, committed_l
 from checkers.kraft.quorum.explaining import (
     VOTER_CHANGE_NOT_SINGLE,
     VOTER_UNEXPLAINED,
+    Explained,
     automatic,
     changes_not_single,
     explain,
@@ -58,7 +78,14 @@ from checkers.kraft.quorum.rules import (
 )
 from checkers.kraft.quorum.run_away import EPOCH_RUN_AWAY, rises, run_aways
 from checkers.kraft.quorum.views import LeaderClaim, Views, views_of
-from checkers.kraft.quorum.voter_sets import flips_logged, logged_sets, reported_flips, reported_sets
+from checkers.kraft.quorum.voter_sets import (
+    Flip,
+    VoterSet,
+    flips_logged,
+    logged_sets,
+    reported_flips,
+    reported_sets,
+)
 from checkers.kraft.quorum.votes import LEADER_WITHOUT_MAJORITY, STALE_VOTE
 from checkers.kraft.quorum.watch import watched
 from checkers.kraft.quorum.wipes import Wipes, wipes_of
@@ -182,12 +209,8 @@ def _judged(
     """Conclusions that need the set-up: which nodes there are, and how they are configured."""
     changes, versions = voter_changes(history), kafka_versions(history)
     dynamic_ns = dynamic_since_ns(history, setup.features)
-    reported, logged = reported_sets(views.claims, dynamic_ns), logged_sets(history)
-    records = flips_logged(logged)
-    may_be = automatic(versions, views.files)
-    by_views = explain(reported_flips(reported), changes, may_be)
-    by_log = explain((flip for flips in records for flip in flips), changes, may_be)
-    removed = removals(changes, records, views, versions)
+    sets = _sets_of(history, views, changes, versions, dynamic_ns)
+    removed = removals(changes, sets.records, views, versions)
     stale = stale_claims(views, setup.controller_fetch_timeout_ms, removed, forgetting)
     leading = [claim for claim in views.claims if claim.index not in stale]
     runs = stale_runs(views.claims, stale, windows)
@@ -200,16 +223,16 @@ def _judged(
         CHECKER,
         [
             *zombies(runs, bound_ms),
-            *unexplained_voters([*by_views.unexplained, *by_log.unexplained], changes),
-            *changes_not_single(records),
+            *unexplained_voters([*sets.by_views.unexplained, *sets.by_log.unexplained], changes),
+            *changes_not_single(sets.records),
             *acts_of_removed(removed, views, setup),
-            *brokers_as_voters([*reported, *logged], changes, setup, history),
+            *brokers_as_voters([*sets.reported, *sets.logged], changes, setup, history),
             *lost_voters(history, leading, windows, setup),
             *run_aways(over_cuts, versions),
             *committed_lost(views.claims, forgetting.wipes, setup, dynamic_ns),
             *_answers(history, setup, views, changes, forgetting.wipes),
             *judged_votes.anomalies,
-            *candidates_not_voters(logs.asked, disks, [*reported, *logged], changes, versions),
+            *candidates_not_voters(logs.asked, disks, [*sets.reported, *sets.logged], changes, versions),
         ],
         assumptions=watched(history, setup, windows, bound_ms),
         figures={
@@ -219,10 +242,47 @@ def _judged(
             **judged_votes.figures,
             "zombie_span_bound_ms": bound_ms,
             **figures.of_voters(
-                reported, logged, changes, resolved(changes, by_log, has_log=bool(logged)), over_cuts
+                sets.reported,
+                sets.logged,
+                changes,
+                resolved(changes, sets.by_log, has_log=bool(sets.logged)),
+                over_cuts,
             ),
         },
     )
+
+
+class _VoterSets(NamedTuple):
+    """The voter sets of a run, and the requests that explain their changes.
+
+    Attributes:
+        reported: those that leaders reported.
+        logged: those of the metadata log.
+        records: the changes from each of the latter to the next.
+        by_views: the requests that explain the changes of the reported ones.
+        by_log: the requests that explain those of the log.
+    """
+
+    reported: list[VoterSet]
+    logged: list[VoterSet]
+    records: list[list[Flip]]
+    by_views: Explained
+    by_log: Explained
+
+
+def _sets_of(
+    history: History,
+    views: Views,
+    changes: Sequence[VoterChange],
+    versions: KafkaVersions,
+    dynamic_ns: int,
+) -> _VoterSets:
+    reported, logged = reported_sets(views.claims, dynamic_ns), logged_sets(history)
+    records = flips_logged(logged)
+    may_be = automatic(versions, views.files)
+    by_views = explain(reported_flips(reported), changes, may_be)
+    by_log = explain((flip for flips in records for flip in flips), changes, may_be)
+    return _VoterSets(reported, logged, records, by_views, by_log)
 
 
 class _Votes(NamedTuple):

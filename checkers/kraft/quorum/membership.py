@@ -55,7 +55,7 @@ def brokers_as_voters(
     proofs: dict[int, _BrokerProof] = {}
     for change in changes:
         if change.f == ADD and change.acknowledged and change.id in brokers:
-            text = f"Its adding was acknowledged at {change.completed_ns / 1e9:.3f} s."
+            text = f"Its addition was acknowledged at {change.completed_ns / 1e9:.3f} s."
             proofs.setdefault(change.id, _BrokerProof(change.invoked_ns, change.operations, text))
     for voter_set in sorted(sets, key=lambda voter_set: (voter_set.time_ns, voter_set.index)):
         for voter in voter_set.members.keys() & brokers.keys():

@@ -14,7 +14,7 @@ from checkers.verdict.verdict import Anomaly
 
 EPOCH_RUN_AWAY = AnomalyKind(
     id="epoch-run-away",
-    meaning="The epoch rose a lot while a minority was cut off and the leader had a majority.",
+    meaning="The epoch rose by more than three while a minority was cut off and the leader had a majority.",
     guarantee="A voter that cannot win an election, because a majority follows a leader, does not "
     "raise the epoch.",
     source="KIP-996, Pre-Vote, since 4.0.0; before 4.0.0 only if the setup of the run lists it as a promise",

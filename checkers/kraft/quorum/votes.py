@@ -282,7 +282,10 @@ def without_majority(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
                 witness=(index,),
                 explanation=(
                     f"Line {elected.line} of its log: the voters are {list(elected.voters)}; votes of: {by}.",
-                    *(f"The whole log of {setup.controllers[voter]} has no such vote." for voter in denied),
+                    *(
+                        f"The complete log of {setup.controllers[voter]} has no such vote."
+                        for voter in denied
+                    ),
                 ),
             )
 

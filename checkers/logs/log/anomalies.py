@@ -21,7 +21,7 @@ ANOMALIES = by_id(
         "A record that was acknowledged with acks=all stays in the log while fewer than "
         "min.insync.replicas copies of it are destroyed. Without eligible leader replicas Kafka is "
         "known to break this if the last in-sync replica loses its disk.",
-        "KIP-966, the last replica standing; krucible: never a pass",
+        "KIP-966, the last replica standing",
     ),
     AnomalyKind(
         "duplicate",

@@ -10,7 +10,7 @@ from checkers.logs.log.claims import at, found_in
 from checkers.logs.log.findings import Example, LogFinding
 from checkers.logs.log.licensing import truncated
 from checkers.logs.log.partition import PartitionLog
-from checkers.logs.log.texts import LogTexts, split_facts
+from checkers.logs.log.texts import Fact, LogTexts, split_facts
 
 _NOT_IDEMPOTENT = "the producers were not idempotent: a retried batch may be appended after later ones"
 _ACKS_UNKNOWN = "an imported history does not record the producers' acks; with acks=1 the log end may go back"
@@ -124,7 +124,7 @@ def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -
     """Pairs of sends with decreasing offsets, within one batch or from one batch to another."""
     sends, log_texts = log.columns.sends, LogTexts(log)
 
-    def lines_of(placed: _Placed, index: int) -> list[tuple[int, str]]:
+    def lines_of(placed: _Placed, index: int) -> list[Fact]:
         row, claim = int(placed.row[index]), int(placed.claim[index])
         if claim == NONE:
             return [log_texts.acknowledgement(row)]

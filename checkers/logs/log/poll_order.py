@@ -11,7 +11,7 @@ from checkers.logs.log.claims import at, found_in
 from checkers.logs.log.findings import Example, LogFinding
 from checkers.logs.log.licensing import aborted, replaced_since, truncated, undecided, undone, vanished
 from checkers.logs.log.partition import PartitionLog
-from checkers.logs.log.texts import LogTexts, split_facts
+from checkers.logs.log.texts import Fact, LogTexts, split_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, pass
     return LogFinding(identity, time_ns, claims.offset[skipped], *licensed, example)
 
 
-def _before(log_texts: LogTexts, steps: _Steps, step: int) -> tuple[int, str]:
+def _before(log_texts: LogTexts, steps: _Steps, step: int) -> Fact:
     """The predecessor of a step: a record, or the assignment."""
     if steps.before[step] == NONE:
         return log_texts.assignment(int(steps.assign[step]))

@@ -117,7 +117,7 @@ def _figures_of_answers(history: History) -> dict[str, int]:
     answers = answers_of(history)
     return {
         "answers_of_brokers": len(answers),
-        "states_told": sum(len(answer.states) for answer in answers),
+        "states_reported": sum(len(answer.states) for answer in answers),
     }
 
 

@@ -214,7 +214,8 @@ MARK_BEYOND_MEMBER = AnomalyKind(
 )
 TRUNCATED_BELOW_MARK = AnomalyKind(
     id="truncated-below-high-watermark",
-    meaning="A follower cut off its log below its high watermark, and every leader had been elected cleanly.",
+    meaning="A follower truncated its log below its high watermark, and every leader had been elected "
+    "cleanly.",
     guarantee="What is below the high watermark is committed: every replica that may be elected has it, so "
     "that no follower truncates it.",
     source="Kafka documentation, Design, Replication; KIP-101, KIP-279; Kafka's UnifiedLog.truncateTo",

@@ -42,7 +42,7 @@ def find_truncations(facts: Facts) -> Iterator[Anomaly]:
             and not _explained(facts, cut)
         ):
             yield TRUNCATED_BELOW_MARK.found(
-                f"{cut.node} cut off its log of {cut.name} at {cut.logged.end}, below its high watermark "
+                f"{cut.node} truncated its log of {cut.name} to {cut.logged.end}, below its high watermark "
                 f"{cut.logged.high_watermark}.",
                 subject=f"{cut.name}@{cut.logged.end}",
                 time_ns=cut.time_ns,
@@ -78,7 +78,7 @@ def _removed(columns: Columns, cut: Placed[LogCut], row: int) -> Anomaly:
     sends, end = columns.sends, cut.logged.end
     value, offset = columns.value_named(sends.value[row]), int(sends.offset[row])
     return TRUNCATED_COMMITTED.found(
-        f"{cut.node} cut off its log of {cut.name} at {end}, but {value} had been acknowledged at {offset} "
+        f"{cut.node} truncated its log of {cut.name} to {end}, but {value} had been acknowledged at {offset} "
         "while it was in sync.",
         subject=f"{cut.name}@{cut.logged.end}",
         time_ns=cut.time_ns,

@@ -201,7 +201,7 @@ DELETION_NOT_KEPT = AnomalyKind(
     id="deletion-not-kept",
     meaning="At the end a log begins on disk below an offset up to which records had been deleted, although "
     "its broker has stopped cleanly since, or has run for over a minute.",
-    guarantee="A broker writes where its logs begin to its disk every "
+    guarantee="A broker writes the start offsets of its logs to disk every "
     "log.flush.start.offset.checkpoint.interval.ms and at a clean stop, so that deleted records stay "
     "deleted after a restart.",
     source="KIP-107; Kafka documentation, Broker Configs; Kafka's LogManager.checkpointLogStartOffsets and "
@@ -220,8 +220,8 @@ PRODUCER_AHEAD = AnomalyKind(
     id="producer-ahead",
     meaning="At the end the broker of an in-sync replica knows a later sequence number of a producer than "
     "the last one of that epoch in its log, both before the log is read and after that.",
-    guarantee="A broker that truncates a log takes back what it knows of the producers whose records are "
-    "gone, so that it does not take their next try for a duplicate.",
+    guarantee="A broker that truncates a log forgets the sequence numbers of the records that are gone, so "
+    "that it does not treat a retry of them as a duplicate.",
     source="KIP-98, Producer ID and sequence numbers; KIP-664, DescribeProducers; Kafka's "
     "ProducerStateManager.truncateAndReload",
 )
@@ -248,16 +248,16 @@ FLUSHED_LOST = AnomalyKind(
     meaning="After a loss of power a log ends below the recovery point that its broker had written to the "
     "same disk.",
     guarantee="A broker advances and writes a log's recovery point after it has flushed all records below "
-    "it, so that a loss of power leaves them, and recovery after it reads the rest alone.",
+    "it, so that a loss of power leaves them, and recovery reads only the rest.",
     source="Kafka documentation, Implementation, Log; Kafka's UnifiedLog.flush and "
     "LogManager.checkpointLogRecoveryOffsets",
 )
 STRAY_REPLICA = AnomalyKind(
     id="stray-replica",
     meaning="At the end a broker kept a partition's log although its topic had long been removed, or the "
-    "partition had long been on other brokers alone.",
-    guarantee="A broker renames the log of a partition as stray once it has no replica of it any "
-    "more, also when it finds such a log at its start.",
+    "partition had long been only on other brokers.",
+    guarantee="A broker renames the log of a partition as stray once it no longer has a replica of it, "
+    "also if it finds such a log at its start.",
     source="KIP-455; KIP-516; Kafka's TopicsDelta.localChanges, ReplicaManager.applyDelta and "
     "LogManager.isStrayKraftReplica",
 )

@@ -134,7 +134,7 @@ def _divergence(
             stretch.reason,
             f"{left.node} there: {_batch(expected, row)}.",
             f"{right.node} there: {_batch(held, row)}.",
-            f"In total {_batches(only_left)} on {left.node} alone, and {only_right:,} on {right.node} alone.",
+            f"In total {_batches(only_left)} only on {left.node}, and {only_right:,} only on {right.node}.",
         ),
     )
 

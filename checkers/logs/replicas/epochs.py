@@ -125,7 +125,7 @@ def _first_of_each(source: ReplicaLog | Noted) -> Entries:
 
 
 def _unelected(source: ReplicaLog | Noted, epoch: int, start: int, changes: PartitionChanges) -> Anomaly:
-    which = "noted that it began" if isinstance(source, Noted) else "holds a batch of it"
+    which = "has it in the leader epoch checkpoint" if isinstance(source, Noted) else "has a batch of it"
     elected = sorted(
         {state.leader_epoch for state in changes.states[source.partition] if state.leader != NOBODY}
     )

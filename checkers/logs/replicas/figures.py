@@ -40,7 +40,7 @@ FIGURES = (
     "deletions_judged",
     "deletions_on_disk",
     "recovery_points",
-    "folders_told",
+    "folders_listed",
     "removals_applied",
     "folders_due",
 )

@@ -40,7 +40,7 @@ def find_stray(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
     placed = placed_of(history)
     for operation in observed:
         seen, node = msgspec.convert(operation.value, FoldersSeen), operation.node or ""
-        figures["folders_told"] += len(seen.folders)
+        figures["folders_listed"] += len(seen.folders)
         due_ns = seen.began_ns - SETTLED_NS
         if undisturbed_since(history, node) > due_ns:
             continue
@@ -53,7 +53,7 @@ def find_stray(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
             if gone_ns is None or gone_ns > due_ns or not _is_in_use(folder):
                 continue
             if removed_ns is not None or emptied(history, seen.began_ns) is None:
-                what = "was on other brokers alone" if removed_ns is None else "was removed"
+                what = "was only on other brokers" if removed_ns is None else "was removed"
                 yield _stray(operation, folder, topic_id, (seen.began_ns - gone_ns, what))
 
 

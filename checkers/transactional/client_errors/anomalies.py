@@ -34,7 +34,8 @@ OLD_EPOCH_HIDDEN = AnomalyKind(
     id="old-epoch-hidden",
     meaning="A broker that knew a newer epoch of a producer answered INVALID_TXN_STATE to the old one.",
     guarantee="A producer with an old epoch is answered INVALID_PRODUCER_EPOCH by leaders and "
-    "PRODUCER_FENCED by coordinators. It may go on after the first, and its application after the second.",
+    "PRODUCER_FENCED by coordinators. The producer may continue after the first error, the application "
+    "after the second.",
     source="KIP-588; KIP-890; KAFKA-19690, fixed in 3.9.2, 4.0.2 and 4.1.1; KAFKA-20785",
 )
 FENCED_BY_OLDER_EPOCH = AnomalyKind(

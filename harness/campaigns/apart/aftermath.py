@@ -13,6 +13,7 @@ import click
 from checkers.verdict.verdict import Validity, Verdict
 from harness.campaigns.apart.process import start
 from harness.campaigns.keeping import EXIT_CODES
+from harness.campaigns.performing import RunJudged
 from harness.cluster.engine import connect, engine_errors_named
 from harness.errors import KrucibleError, disk_errors_named
 from harness.record.deaths import death_text, save_stderr
@@ -47,7 +48,7 @@ class Death(NamedTuple):
         return death_text(self.code, self.last_lines)
 
 
-def take_up(death: Death, runs: Path) -> tuple[Path, Verdict]:
+def take_up(death: Death, runs: Path) -> RunJudged:
     """Heal, clean up and judge; returns folder and verdict of the run in progress.
 
     Raises:
@@ -67,7 +68,7 @@ def take_up(death: Death, runs: Path) -> tuple[Path, Verdict]:
     verdict = judge_left(folder, death.text)
     if failure is not None and verdict.validity is not Validity.INVALID:
         raise failure
-    return folder, verdict
+    return RunJudged(folder, verdict)
 
 
 def _kept(death: Death, folder: Path) -> KrucibleError | None:

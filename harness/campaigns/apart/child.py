@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
 
-from harness.campaigns.apart.messages import Answer, Began, Failed, Order, RunJudged, StopRequest, sendable
+from harness.campaigns.apart.messages import Answer, Began, Failed, Order, StopRequest, sendable
 from harness.campaigns.cancelling import CANCELLING
 from harness.campaigns.exits import EXIT_INTERRUPTED, forgive_streams
 from harness.campaigns.performing import perform
@@ -120,7 +120,7 @@ def _answer(order: Order, host: Host, desk: OrderInbox) -> Answer:
             desk.reply(Began(Path(event.folder)))
 
     try:
-        return RunJudged(*perform(order.plan, host, desk.cancelled, hear))
+        return perform(order.plan, host, desk.cancelled, hear)
     except Exception as error:  # noqa: BLE001 - raised again by the parent
         return Failed(sendable(error))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from checkers.history.reading import HistoryError
-from checkers.verdict.verdict import Verdict
+from harness.campaigns.performing import RunJudged
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 from harness.record.journal import describe
@@ -42,13 +42,6 @@ class Began(NamedTuple):
     """The folder of the run exists."""
 
     folder: Path
-
-
-class RunJudged(NamedTuple):
-    """The run is over, and its cluster is removed."""
-
-    folder: Path
-    verdict: Verdict
 
 
 class Failed(NamedTuple):

@@ -16,7 +16,8 @@ from typing import IO, TextIO
 import click
 
 import harness
-from harness.campaigns.apart.messages import Answer, Began, Failed, Order, RunJudged, StopRequest
+from harness.campaigns.apart.messages import Answer, Began, Failed, Order, StopRequest
+from harness.campaigns.performing import RunJudged
 from harness.record.ownership import this_process
 
 CHILD = f"{__package__}.child"

@@ -89,8 +89,8 @@ class WorkingHosts:
         except KeyboardInterrupt:
             names = ", ".join(host.name for host in self._usable)
             click.echo(
-                f"runs on {names} heal and clean up by themselves within a minute; krucible heal there takes "
-                "away what stays",
+                f"runs on {names} heal and clean up by themselves within a minute; krucible heal there "
+                "removes what is left",
                 err=True,
             )
             raise

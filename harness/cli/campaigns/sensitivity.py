@@ -189,10 +189,7 @@ def sensitivity_command(
     planned = slots(chosen.values(), budget, PRESETS[preset], kafka_version, seed)
     measuring = Measuring(planned, runs, Controls(controls), kept.lines, None if no_run else java_missing())
     if dry:
-        click.echo(measuring.plan_text(), nl=False)
-        if names := measuring.needing_java():
-            click.echo(f"not made on this host ({measuring.java_missing}): {', '.join(names)}", err=True)
-        return EXIT_COMPLETE
+        return _print_plan(measuring)
     _print_ignored(kept, measuring)
     kept.renew(measuring.lines())
     on_hosts = requested_hosts(hosts)
@@ -204,6 +201,13 @@ def sensitivity_command(
         click.echo(text, err=True)
     _show(result, out, html, as_json=as_json)
     return _exit_code(result, controls_only=Controls(controls) is Controls.ONLY)
+
+
+def _print_plan(measuring: Measuring) -> int:
+    click.echo(measuring.plan_text(), nl=False)
+    if names := measuring.needing_java():
+        click.echo(f"not made on this host ({measuring.java_missing}): {', '.join(names)}", err=True)
+    return EXIT_COMPLETE
 
 
 def _measured(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from checkers.history.units import NS_PER_MS
 from harness.administration.addressing import Reach
-from harness.administration.quorum_leader import QuorumAnswer, describe_quorum, find_leader
+from harness.administration.quorum_leader import FoundLeader, describe_quorum, find_leader
 from harness.administration.quorum_view import QuorumView, view_of
 from harness.administration.voters import VoterEndpoint
 from harness.cluster.cluster import find_cluster
@@ -46,20 +46,19 @@ def request_view(reach: Reach, controller: int | None, timeout_ms: int) -> NodeV
             if controller is not None
             else "krucible cluster status",
         )
-    address, answer = found
     now_ms = time.time_ns() // NS_PER_MS
-    return NodeView(address, _name(reach, address), view_of(answer, known, now_ms))
+    return NodeView(found.address, _name(reach, found.address), view_of(found.answer, known, now_ms))
 
 
-def _one(address: Address, timeout_ms: int) -> tuple[Address, QuorumAnswer] | dict[Address, str]:
+def _one(address: Address, timeout_ms: int) -> FoundLeader | dict[Address, str]:
     """Request the view of one controller. If it fails, return the error by address."""
     try:
         answer = describe_quorum(address, timeout_ms)
     except WireError as error:
         return {address: str(error)}
-    return (
-        (address, answer) if answer.error == 0 else {address: "it is not the leader (NOT_LEADER_OR_FOLLOWER)"}
-    )
+    if answer.error == 0:
+        return FoundLeader(address, answer)
+    return {address: "it is not the leader (NOT_LEADER_OR_FOLLOWER)"}
 
 
 def _place_of(controller: int, known: dict[int, Address], reach: Reach, timeout_ms: int) -> Address:

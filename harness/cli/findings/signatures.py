@@ -69,8 +69,8 @@ def signatures_command(
 ) -> None:
     """List the signatures of failures in the runs of FOLDER, and which of them are new.
 
-    FOLDER is a store, a part of one, or a run, such as runs/latest.  A run is no past of itself, so --past
-    may be the store that FOLDER is a part of.  --add takes whole stores only.
+    FOLDER is a store, a part of one, or a run, such as runs/latest.  A run is never compared with itself, so
+    --past may be the store that contains FOLDER.  --add accepts only whole stores.
 
     A signature is equal for the same failure in other runs.  Failures that a scenario expects, and those of
     seeded bugs, have none.  --past is a store: krucible list, summary and serve read it.
@@ -107,7 +107,7 @@ def _require_issues(issues: Path | None, markup: Format) -> None:
     """Refuse a markup other than Markdown if no issues are written.
 
     Raises:
-        UsageError: it is for nothing.
+        UsageError: a markup was named for no issues.
     """
     if issues is None and markup is not Format.MARKDOWN:
         raise UsageError(

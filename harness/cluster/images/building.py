@@ -127,9 +127,9 @@ def _not_in_time(output: list[str], reason: str, dockerfile: str) -> EngineError
     return EngineError(
         "the image was not built in time",
         got="\n".join([*output[-LOG_LINES_SHOWN:], reason]),
-        expected="a build that goes on; a mirror that does not answer, or a slow disk, holds it up",
+        expected="a build that makes progress; a mirror that does not answer, or a slow disk, can delay it",
         where=dockerfile,
-        next_step="look at the engine's disk and at the network (krucible doctor); then the same again",
+        next_step="look at the engine's disk and the network (krucible doctor); then the same command again",
     )
 
 

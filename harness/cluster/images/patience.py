@@ -26,7 +26,7 @@ class SilenceError(Exception):
     """
 
     def __init__(self, limit_s: float) -> None:
-        super().__init__(f"nothing new was heard for {limit_s:g} s")
+        super().__init__(f"no progress for {limit_s:g} s")
         self.limit_s = limit_s
 
 

@@ -190,9 +190,9 @@ class RegistryProvider:
             raise EngineError(
                 "the image was not pulled in time",
                 got=_reason(error),
-                expected="an engine that answers while it pulls; a slow registry or a slow disk holds it up",
+                expected="an engine that answers while it pulls; a slow registry or disk can delay it",
                 where=upstream,
-                next_step=f"docker pull {upstream}, which waits as long as it takes; then the same again",
+                next_step=f"docker pull {upstream}, which has no time limit; then the same command again",
             ) from error
         except (DockerException, RequestException, HTTPError) as error:
             raise _not_pulled(upstream, _reason(error)) from error

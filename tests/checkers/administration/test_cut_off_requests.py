@@ -113,14 +113,14 @@ def test_the_last_line_of_all_may_be_the_invocation() -> None:
     history = story.history(metadata_log=False)
     assert history.operations[-1].type is OperationType.INVOKE
     assert check_elections(history).figures["requests_resolved"] == {"open": 1}
-    assert check_reassignments(history).figures["of_unknown_fate_resolved"] == {"open": 1}
+    assert check_reassignments(history).figures["of_unknown_outcome_resolved"] == {"open": 1}
 
 
 def resolved(story: AdminStory, **options: Any) -> dict[str, int]:
     """Of elections, reassignments and configs together."""
     history = story.history(**options)
     figures = check_elections(history).figures
-    of_moves: dict[str, int] = check_reassignments(history).figures["of_unknown_fate_resolved"]
+    of_moves: dict[str, int] = check_reassignments(history).figures["of_unknown_outcome_resolved"]
     return {**figures["requests_resolved"], **figures["configs_resolved"], **of_moves}
 
 

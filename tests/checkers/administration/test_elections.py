@@ -270,7 +270,7 @@ class TestAnswers:
         story.elect(60, 62, how=how)
         result = judged(story)
         assert result.validity is Validity.VALID
-        assert result.figures["requests_of_unknown_fate"] == (how == "info")
+        assert result.figures["requests_of_unknown_outcome"] == (how == "info")
 
     @pytest.mark.parametrize(("code", "unknown"), [(7, 1), (31, 0)])
     def test_a_refusal_that_is_a_timeout_proves_nothing(self, code: int, unknown: int) -> None:
@@ -281,7 +281,7 @@ class TestAnswers:
         story.add(62, "admin", OperationType.FAIL, "elect-leaders", key="unclean", value=answer)
         unclean(story)
         result = judged(story)
-        assert result.figures["requests_of_unknown_fate"] == unknown
+        assert result.figures["requests_of_unknown_outcome"] == unknown
         assert (result.validity is Validity.VALID) is bool(unknown)
 
 

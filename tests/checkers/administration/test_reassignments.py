@@ -209,7 +209,7 @@ class TestRequests:
         if happened:
             begin(story, 60, [1, 2], [2, 3])
         figures = judged(story).figures
-        assert (figures["of_unknown_fate"], figures["of_unknown_fate_found"]) == (1, happened)
+        assert (figures["of_unknown_outcome"], figures["of_unknown_outcome_found"]) == (1, happened)
 
     def test_one_later_than_the_log_is_unknown(self) -> None:
         story = moving([1, 2], [2, 3])

@@ -43,7 +43,7 @@ def each_second(node: str, groups: Sequence[str], ids: Sequence[str] = (), *, la
 def test_two_that_tell_it_for_long(story: Story) -> None:
     (anomaly,) = found(story, *each_second("b1", ["g", "h"]), *each_second("b2", ["g"]))
     assert anomaly.summary == "b1 and b2 answered as coordinator of group g"
-    assert anomaly.explanation[0] == "b1 answered so from 40.000 s to 50.900 s."
+    assert anomaly.explanation[0] == "b1 gave this answer from 40.000 s to 50.900 s."
     assert len(anomaly.witness) == 4
 
 

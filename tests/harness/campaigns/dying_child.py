@@ -17,9 +17,9 @@ from checkers.history.identity import IDENTITY_FILE, encode_identity
 from checkers.history.operations import OperationType
 from checkers.history.reading import read_history
 from checkers.judge import judge
-from checkers.verdict.verdict import Verdict
 from harness.campaigns.apart import child
 from harness.campaigns.keeping import keep, show
+from harness.campaigns.performing import RunJudged
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 from harness.plan.replaying_plan import _as_set_up
@@ -44,9 +44,7 @@ START: Any = {
 }
 
 
-def perform(
-    plan: RunPlan, host: Host, cancelled: threading.Event, listener: Listener
-) -> tuple[Path, Verdict]:
+def perform(plan: RunPlan, host: Host, cancelled: threading.Event, listener: Listener) -> RunJudged:
     """What `harness.campaigns.performing.perform` does, up to the end that was chosen."""
     seed = plan.options.seed
     end = dict(pair.split("=") for pair in os.environ.get("DYING", "").split(",") if pair).get(str(seed), "")
@@ -66,7 +64,7 @@ def perform(
     history = read_history(folder)
     verdict = judge(history)
     show(keep(folder, history, verdict, this_krucible()))
-    return folder, verdict
+    return RunJudged(folder, verdict)
 
 
 def recorded(plan: RunPlan, folder: Path, *, red: bool = False) -> Journals:

@@ -56,7 +56,7 @@ def test_each_byte_more_of_a_large_layer_is_news() -> None:
 
 def test_repeating_the_same_is_no_news() -> None:
     heard: list[float] = []
-    with pytest.raises(SilenceError, match="nothing new was heard for 10 s"):
+    with pytest.raises(SilenceError, match="no progress for 10 s"):
         followed(downloads(*[7] * 30), 4.0, heard)
     assert heard == [4.0]
 
@@ -94,7 +94,7 @@ def test_a_registry_that_is_silent_for_good_ends_the_pull(
     engine._pull = pull  # type: ignore[method-assign, assignment]
     with pytest.raises(EngineError, match="was not pulled in time") as caught:
         RegistryProvider(engine.client).obtain("4.3.1", silent)
-    assert caught.value.got == "nothing new was heard for 0.05 s"
+    assert caught.value.got == "no progress for 0.05 s"
     assert caught.value.where == "apache/kafka:4.3.1"
     assert "docker pull apache/kafka:4.3.1" in caught.value.next_step
 
@@ -112,5 +112,5 @@ def test_a_build_that_is_silent_for_good_ends_with_its_last_lines(
     engine._build = build  # type: ignore[method-assign, assignment]
     with pytest.raises(EngineError, match="was not built in time") as caught:
         building.build(engine.client, tmp_path, arguments={}, network="none", progress=silent)
-    assert caught.value.got == "Step 1/2 : RUN apt-get update\nnothing new was heard for 0.05 s"
+    assert caught.value.got == "Step 1/2 : RUN apt-get update\nno progress for 0.05 s"
     assert caught.value.next_step

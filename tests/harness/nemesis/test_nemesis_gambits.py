@@ -172,6 +172,6 @@ def test_a_schedule_with_gambits_needs_somebody_to_play_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = Rig(tmp_path, monkeypatch)
-    with pytest.raises(LookupError, match="nothing here plays the gambit g1"):
+    with pytest.raises(LookupError, match="nothing here carries out the gambit g1"):
         rig.nemesis.carry_out(FixedSchedule((), 10, gambits=(Gambit(0, "x", (), 1),)))
     rig.journals.close()

@@ -222,7 +222,7 @@ def test_the_leader_and_the_first_outsider_are_meant_by_their_roles(bench: Bench
         (None, "no leader of the quorum is seen"),
         (
             QuorumAnswer(0, 1, 3, 7, tuple(ReplicaState(i, "x", 8, 0, 0) for i in (1, 2, 3)), ()),
-            "nobody fits",
+            "no node fits",
         ),
     ],
 )

@@ -88,7 +88,7 @@ def test_an_operation_without_an_end_is_reported() -> None:
         made.end(0.0)
     let_go.set()
     made.join(BOUND_S)
-    assert caught.value.got == "operation 1 of 2 is still going on"
+    assert caught.value.got == "operation 1 of 2 is still in progress"
 
 
 class Rig:

@@ -44,7 +44,7 @@ def beyond_the_end(edit: Edit) -> None:
 
 @mutation("acknowledgements", invalid("inconsistent-offsets", "lost-write"), LISTED, 3)
 def at_the_offset_of_another(edit: Edit) -> None:
-    """A record is acknowledged at the offset at which another acknowledged record stands."""
+    """A record is acknowledged at the offset of another acknowledged record."""
     record = settled_record(edit)
     other = next(
         r
@@ -62,7 +62,7 @@ def _offset_becomes(value: list[Any], record: Acked, offset: int) -> None:
 
 @mutation("acknowledgements", invalid("lost-write"), LISTED, 3)
 def of_a_record_that_is_nowhere(edit: Edit) -> None:
-    """A record is acknowledged at an offset behind all others, and no reader and no replica has it."""
+    """A record is acknowledged at an offset after all others, and no reader and no replica has it."""
     record = edit.chosen(settled(edit.original))
     ends = [read.value["end"] for read in final_reads(edit.original, record.topic, record.partition)]
     value, offset = 996_000_000_001, max(ends) + 5
@@ -73,7 +73,7 @@ def of_a_record_that_is_nowhere(edit: Edit) -> None:
 
 @mutation("acknowledgements", invalid("realtime-order", "inconsistent-offsets"), LISTED, 2)
 def out_of_real_time(edit: Edit) -> None:
-    """Of two records the first was acknowledged before the second was sent, and stands behind it."""
+    """A record was acknowledged before another one was sent, and its offset is the higher one."""
     first, second = edit.chosen(_one_after_the_other(edit))
     for one, other in ((first, second), (second, first)):
         edit.change(one.index, partial(_offset_becomes, record=one, offset=other.offset))
@@ -111,7 +111,7 @@ def _exchange(value: dict[str, Any], first: Acked, second: Acked) -> None:
     2,
 )
 def out_of_the_order_of_sending(edit: Edit) -> None:
-    """Two records of one send stand in the log, for all who saw them, against the order of sending."""
+    """For everyone who read them, two records of one send are in the log in the wrong order."""
     places = []
     for _, o in pairs(edit.original, "send"):
         if isinstance(o.value, list) and o.time_ns < phase_ns(edit.original, "heal"):
@@ -129,7 +129,7 @@ def out_of_the_order_of_sending(edit: Edit) -> None:
 
 @mutation("acknowledgements", VALID, LISTED, 2)
 def fate_becomes_unknown(edit: Edit) -> None:
-    """A send that was acknowledged timed out instead; its records are in the log all the same."""
+    """A send that was acknowledged timed out instead; its records are in the log nevertheless."""
     known = {r.index for r in settled(edit.original)}
     _, ok = edit.chosen((i, o) for i, o in pairs(edit.original, "send") if o.index in known)
     answer = [[entry[0], entry[1], None, "info"] for entry in ok.value]
@@ -138,7 +138,7 @@ def fate_becomes_unknown(edit: Edit) -> None:
 
 @mutation("acknowledgements", VALID, LISTED, 2)
 def refused_without_a_trace(edit: Edit) -> None:
-    """A send that certainly was not carried out is added; its record is nowhere."""
+    """A send that certainly failed is added; its record is nowhere."""
     record = edit.chosen(settled(edit.original))
     asked, answer = [[record.partition, 994_000_000_001]], [[record.partition, 994_000_000_001, None, "fail"]]
     times_ns = (record.time_ns, record.time_ns + 1000)
@@ -149,7 +149,7 @@ def refused_without_a_trace(edit: Edit) -> None:
 
 @mutation("acknowledgements", VALID, LISTED, 2)
 def an_answer_comes_late(edit: Edit) -> None:
-    """The answer to a send comes a little later, still before its process goes on."""
+    """The answer to a send comes a little later, but before the next operation of its process."""
     found = list(pairs(edit.original, "send"))
     following: dict[Any, int] = {}
     places = []
@@ -168,7 +168,7 @@ MEMBER_DOWN = ("acked-without-member",)
 
 @mutation("acknowledgements", invalid(*BELOW_MIN_ISR), ("chaos", "smoke", "format-1"), 5)
 def below_min_insync_replicas(edit: Edit) -> None:
-    """For seconds the ISR is the leader alone, by the metadata log and all views, and acks=all are given."""
+    """For seconds only the leader is in the ISR (log and all views), and acks=all is acknowledged."""
     stretch = edit.chosen(s for s in stretches(edit.original) if len(s.state.isr) > 1)
     leader = stretch.state.leader
     isr_is(edit, stretch, [leader], [r for r in stretch.state.isr if r != leader][:1])
@@ -176,7 +176,7 @@ def below_min_insync_replicas(edit: Edit) -> None:
 
 @mutation("acknowledgements", VALID, ("smoke", "format-1"), 3)
 def at_min_insync_replicas(edit: Edit) -> None:
-    """For seconds the ISR lacks one member, by the log and all views, and has enough all the same."""
+    """For seconds the ISR lacks one member (log and all views), but still has enough members."""
     stretch = edit.chosen(s for s in stretches(edit.original) if len(s.state.isr) > 2)
     gone = next(r for r in reversed(stretch.state.isr) if r != stretch.state.leader)
     isr_is(edit, stretch, [r for r in stretch.state.isr if r != gone], [])
@@ -184,7 +184,7 @@ def at_min_insync_replicas(edit: Edit) -> None:
 
 @mutation("acknowledgements", invalid(*MEMBER_DOWN), ("smoke", "format-1", "disks"), 2)
 def while_a_member_of_the_isr_is_down(edit: Edit) -> None:
-    """A follower that is down stays in the ISR, by the log and all views, and acks=all are given."""
+    """A follower that is down stays in the ISR (log and all views), and acks=all is acknowledged."""
     shrunk = edit.chosen(_shrunk_by_faults(edit))
     drop_records(edit, {state.offset for state in shrunk})
     first = shrunk[0]

@@ -65,25 +65,25 @@ class Addition:
 
 @mutation("additions", VALID, RUNS)
 def a_partition_was_added(edit: Edit) -> None:
-    """A partition was added before the load began, acknowledged; nothing else is changed."""
+    """A partition was added before the load began, and that was acknowledged; nothing else is changed."""
     Addition(edit)
 
 
 @mutation("additions", VALID, RUNS)
 def a_partition_was_added_by_a_request_of_unknown_fate(edit: Edit) -> None:
-    """Nobody knows what became of the request, but the metadata log tells."""
+    """The outcome of the request is unknown, but the metadata log shows it."""
     Addition(edit, INFO)
 
 
 @mutation("additions", VALID, RUNS)
 def an_addition_of_unknown_fate_was_not_made(edit: Edit) -> None:
-    """A request that nobody answered asked for one more partition than there is."""
+    """A request without an answer asked for one more partition than there is."""
     Addition(edit, INFO, more=1)
 
 
 @mutation("additions", invalid("metadata-ack-lost"), RUNS)
 def an_acknowledged_addition_was_not_made(edit: Edit) -> None:
-    """A request was acknowledged that asked for one more partition than the metadata log has."""
+    """A request for one more partition than the metadata log has was acknowledged."""
     Addition(edit, more=1)
 
 
@@ -100,7 +100,7 @@ def an_added_partition_lost_its_tail(edit: Edit) -> None:
 
 @mutation("additions", invalid("lost-write", "unseen"), RUNS, 2)
 def a_record_of_an_added_partition_is_not_read(edit: Edit) -> None:
-    """No final read returns an acknowledged record of a partition whose addition has an unknown fate."""
+    """No final read returns an acknowledged record of a partition whose addition has an unknown outcome."""
     added = Addition(edit, INFO)
     record = added.record()
     for read in added.reads():
@@ -115,7 +115,7 @@ def an_added_partition_was_not_read_to_its_end(edit: Edit) -> None:
 
 @mutation("additions", unknown("log-0/[0-9]"), RUNS)
 def no_disk_was_read_of_an_added_partition(edit: Edit) -> None:
-    """Nothing was recorded of the replicas of a partition whose addition has an unknown fate."""
+    """Nothing was recorded of the replicas of a partition whose addition has an unknown outcome."""
     added = Addition(edit, INFO)
     edit.drop(*[o.index for o in replicas(edit.original, added.topic, added.partition)])
 
@@ -130,7 +130,7 @@ def nobody_told_of_an_added_partition(edit: Edit) -> None:
 
 @mutation("additions", unknown("recovery did not check log-0"), RUNS)
 def recovery_passed_over_an_added_partition(edit: Edit) -> None:
-    """Recovery was not awaited of a partition that had been added long before."""
+    """The run did not wait for the recovery of a partition that had been added long before."""
     added = Addition(edit)
     for o in edit.original.of("recover"):
         if o.type is not INVOKE:

@@ -35,7 +35,7 @@ def elected_and_not_needed(edit: Edit) -> None:
 
 @mutation("administration", invalid("reassignment-lost", "metadata-ack-lost"), ("moves",), 2)
 def a_reassignment_that_did_not_begin(edit: Edit) -> None:
-    """A reassignment is acknowledged of which neither the metadata log nor any observer tells."""
+    """A reassignment is acknowledged, but neither the metadata log nor any observer has it."""
     last = [o for o in edit.original.of("alter-reassignments") if o.type is OK][-1]
     at_ns = last.time_ns + SECOND_NS // 2 + edit.place * 100_000_000
     state = [s for s in states(edit.original) if s.topic == "log-0" and s.partition == 1][-1]
@@ -48,7 +48,7 @@ def a_reassignment_that_did_not_begin(edit: Edit) -> None:
 
 @mutation("administration", VALID, RUNS, 1)
 def an_admin_operation_is_refused(edit: Edit) -> None:
-    """One admin operation more is asked for and refused as a whole."""
+    """One more admin operation is requested and refused as a whole."""
     invoked, done = edit.chosen(pairs(edit.original, "alter-reassignments"))
     at_ns = done.time_ns + 200_000_000
     edit.add(invoked, at_ns, process="admin-9")

@@ -44,7 +44,7 @@ def _other_crc(columns: Columns) -> None:
 
 @mutation("batches", invalid("replica-divergence"), DISKS, 2)
 def one_missing_on_one_replica(edit: Edit) -> None:
-    """One replica lacks a batch in the middle of its log, and has those before and behind it."""
+    """One replica lacks a batch in the middle of its log, and has those before and after it."""
     replica = edit.chosen(logs(edit))
     edit.change(replica.index, rewritten(lambda c: columns_kept_but(c, middle(c))))
 
@@ -58,7 +58,7 @@ def one_replica_ends_early(edit: Edit) -> None:
 
 @mutation("batches", invalid("leader-epoch-regression"), DISKS, 2)
 def epoch_goes_back(edit: Edit) -> None:
-    """The leader epochs along one replica's log go up and come down again."""
+    """Along one replica's log the leader epochs increase and then decrease."""
     replica = edit.chosen(logs(edit))
     edit.change(replica.index, rewritten(_epoch_rises_for_one))
 
@@ -69,7 +69,7 @@ def _epoch_rises_for_one(columns: Columns) -> None:
 
 @mutation("batches", invalid("overlapping-batches"), DISKS, 1)
 def two_at_one_offset(edit: Edit) -> None:
-    """A batch of one replica begins where the batch before it has not ended."""
+    """A batch of one replica begins before the end of the previous batch."""
     replica = edit.chosen(logs(edit))
     edit.change(replica.index, rewritten(_overlap))
 
@@ -98,7 +98,7 @@ def _repeat(columns: Columns, offset: int) -> Columns:
 
 @mutation("batches", invalid("corrupt-batch"), DISKS, 1)
 def damaged(edit: Edit) -> None:
-    """A broker that lives keeps a batch whose checksum is not that of its content."""
+    """A running broker keeps a batch whose checksum is not that of its content."""
     replica = edit.chosen(logs(edit))
     reason = ["00000000000000000000.log", 4096, 17, "CRC-32C is 0x1, should be 0x2"]
     edit.change(replica.index, lambda value: value["corrupt"].append(reason))
@@ -114,7 +114,7 @@ def sequence_jumps(edit: Edit) -> None:
 
 @mutation("batches", invalid("producer-epoch-regression"), DISKS, 2)
 def old_producer_epoch(edit: Edit) -> None:
-    """On all replicas the last batch of an idempotent producer is of the epoch before that of its others."""
+    """On all replicas the last batch of an idempotent producer has the previous epoch."""
     record = edit.chosen(settled(edit.original))
     for replica in replicas(edit.original, record.topic, record.partition):
         edit.change(replica.index, rewritten(lambda c: _in_old_epoch(c, record.offset)))
@@ -181,7 +181,7 @@ def _last_start(edit: Edit, record: Any) -> int:
 
 @mutation("batches", unknown("replica|could not be read|disk"), LOGS, 1)
 def a_log_could_not_be_read(edit: Edit) -> None:
-    """One replica's log could not be read: nobody knows whether it agrees with the others."""
+    """One replica's log could not be read, so it is unknown whether it agrees with the others."""
     replica = edit.chosen(logs(edit))
     edit.change(
         replica.index,
@@ -193,7 +193,7 @@ def a_log_could_not_be_read(edit: Edit) -> None:
 
 @mutation("batches", VALID, DISKS, 1)
 def a_tail_is_being_written(edit: Edit) -> None:
-    """A replica's last segment ends in a batch cut short, as a write under way leaves it."""
+    """A replica's last segment ends with an incomplete batch, as during a write."""
     replica = edit.chosen(logs(edit))
     tail = ["00000000000000000000.log", replica.value["bytes"], 61, "cut"]
     edit.change(replica.index, lambda value: value.update(tail=tail))
@@ -201,7 +201,7 @@ def a_tail_is_being_written(edit: Edit) -> None:
 
 @mutation("batches", VALID, DISKS, 1)
 def replicas_are_read_in_another_order(edit: Edit) -> None:
-    """The disks of two nodes are told in each other's order."""
+    """The observations of two nodes' disks are in the other order."""
     some = logs(edit)
     first, second = some[0], some[-1]
     edit.set(first.index, value=second.value, node=second.node)

@@ -36,7 +36,7 @@ def _rows(edit: Edit, seen: Operation) -> dict[int, int]:
 
 @mutation("checkpoints", invalid(*DISAGREES), RUNS, 2)
 def start_within_the_epoch_before(edit: Edit) -> None:
-    """A replica noted that an epoch began below batches of its own of the epoch before."""
+    """In a replica's checkpoint, an epoch begins below batches that it has of the epoch before."""
     seen = edit.chosen(
         o for o in checkpoints(edit) if o.value["entries"][-1][1] > o.value["entries"][-2][1] + 2
     )
@@ -45,14 +45,14 @@ def start_within_the_epoch_before(edit: Edit) -> None:
 
 @mutation("checkpoints", invalid(*DISAGREES), RUNS, 2)
 def start_behind_its_batches(edit: Edit) -> None:
-    """A replica noted that an epoch began behind batches of that epoch that it holds."""
+    """In a replica's checkpoint, an epoch begins after batches that it has of that epoch."""
     seen = edit.chosen(o for o in checkpoints(edit) if o.value["entries"][-1][0] in _rows(edit, o))
     edit.change(seen.index, lambda value: _shift(value["entries"][-1], 2))
 
 
 @mutation("checkpoints", invalid(*DISAGREES), RUNS, 2)
 def start_behind_its_batches_on_all(edit: Edit) -> None:
-    """All replicas noted the same start of an epoch, behind batches of that epoch that they hold."""
+    """In all checkpoints an epoch begins at the same offset, after batches that replicas have of it."""
     seen = edit.chosen(o for o in checkpoints(edit) if o.value["entries"][-1][0] in _rows(edit, o))
     for other in checkpoints(edit, least=1):
         same = (other.value["topic"], other.value["partition"]) == (
@@ -69,7 +69,7 @@ def _shift(entry: list[int], by: int) -> None:
 
 @mutation("checkpoints", invalid(*DISAGREES), RUNS, 2)
 def an_epoch_of_its_batches_is_missing(edit: Edit) -> None:
-    """A replica holds batches of an epoch of which its checkpoint has no entry, and entries around it."""
+    """A replica has batches of an epoch that its checkpoint lacks, between epochs that it has."""
     places = [
         (o.index, entry)
         for o in checkpoints(edit, least=2)
@@ -82,7 +82,7 @@ def an_epoch_of_its_batches_is_missing(edit: Edit) -> None:
 
 @mutation("checkpoints", invalid(*DISAGREES), RUNS, 2)
 def an_epoch_that_no_election_began(edit: Edit) -> None:
-    """A replica noted, at its end, the start of an epoch that the metadata log never began."""
+    """A replica's checkpoint ends with an epoch that the metadata log does not have."""
     seen = edit.chosen(checkpoints(edit, least=1))
     ends = {
         o.node: o.value["end"] for o in replicas(edit.original, seen.value["topic"], seen.value["partition"])
@@ -94,7 +94,7 @@ def an_epoch_that_no_election_began(edit: Edit) -> None:
 
 @mutation("checkpoints", invalid(*DISAGREES), RUNS, 1)
 def out_of_order(edit: Edit) -> None:
-    """The starts of two epochs in a replica's checkpoint stand in each other's place."""
+    """The starts of two epochs in a replica's checkpoint are swapped."""
     seen = edit.chosen(o for o in checkpoints(edit) if o.value["entries"][-1][1] != o.value["entries"][-2][1])
     edit.change(seen.index, lambda value: _exchange(value["entries"]))
 
@@ -124,24 +124,24 @@ def _of_kafka(edit: Edit) -> list[Operation]:
 
 @mutation("checkpoints", invalid("epoch-start-divergence"), OWN, 3)
 def another_start_in_a_topic_of_kafka(edit: Edit) -> None:
-    """One replica of a partition of committed offsets noted another beginning of an epoch than the others."""
+    """For a partition of __consumer_offsets, one replica's checkpoint has another start of an epoch."""
     edit.change(edit.chosen(_of_kafka(edit)).index, lambda value: _shift(value["entries"][-1], 3))
 
 
 @mutation("checkpoints", invalid("epoch-without-election"), OWN, 3)
 def an_unelected_epoch_in_a_topic_of_kafka(edit: Edit) -> None:
-    """A replica of a partition of committed offsets noted an epoch that the metadata log never began."""
+    """For a partition of __consumer_offsets, a checkpoint has an epoch that the metadata log lacks."""
     seen = edit.chosen(_of_kafka(edit))
     edit.change(seen.index, lambda v: v["entries"].append([v["entries"][-1][0] + 9, v["entries"][-1][1] + 9]))
 
 
 @mutation("checkpoints", invalid("epoch-note-contradicted"), OWN, 3)
 def out_of_order_in_a_topic_of_kafka(edit: Edit) -> None:
-    """The starts of two epochs noted of a partition of committed offsets stand in each other's place."""
+    """For a partition of __consumer_offsets, the starts of two epochs in a checkpoint are swapped."""
     edit.change(edit.chosen(_of_kafka(edit)).index, lambda value: _exchange(value["entries"]))
 
 
 @mutation("checkpoints", VALID, OWN, 1)
 def the_last_epoch_is_not_noted_in_a_topic_of_kafka(edit: Edit) -> None:
-    """A replica of a partition of committed offsets has not noted the last epoch: it may be empty."""
+    """For a partition of __consumer_offsets, a checkpoint lacks the last epoch, which may be empty."""
     edit.change(edit.chosen(_of_kafka(edit)).index, lambda value: value["entries"].pop() and None)

@@ -53,19 +53,19 @@ _SEQUENCES = invalid("sequence-lost")
 
 @mutation("client-errors", _SEQUENCES, RUNS, 2)
 def out_of_order_for_one_library(edit: Edit) -> None:
-    """A producer, all of whose records were acknowledged, is told by kafka-python that it is out of order."""
+    """Out-of-order sequence, from kafka-python, for a producer whose records were all acknowledged."""
     _refused(edit, OUT_OF_ORDER)
 
 
 @mutation("client-errors", _SEQUENCES, RUNS, 2)
 def out_of_order_for_the_other_library(edit: Edit) -> None:
-    """A producer, all of whose records were acknowledged, is told by librdkafka that it is out of order."""
+    """Out-of-order sequence, from librdkafka, for a producer whose records were all acknowledged."""
     _refused(edit, OUT_OF_ORDER_C)
 
 
 @mutation("client-errors", _SEQUENCES, RUNS, 1)
 def a_producer_is_given_up(edit: Edit) -> None:
-    """Librdkafka gives a producer up, fatally, for its sequence is out of order."""
+    """A producer gets a fatal error from librdkafka: its sequence is out of order."""
     _refused(edit, f"_FATAL: Fatal error; {OUT_OF_ORDER_C} (fatal); _PURGE_QUEUE: Local: Purged in queue")
 
 
@@ -83,13 +83,13 @@ def out_of_order_after_other_trouble(edit: Edit) -> None:
 
 @mutation("client-errors", VALID, RUNS, 1)
 def another_error(edit: Edit) -> None:
-    """A producer's record is refused for it was too large: that is no matter of sequences."""
+    """A producer's record is refused because it is too large, which has nothing to do with sequences."""
     _refused(edit, "MSG_SIZE_TOO_LARGE: Broker: Message size too large")
 
 
 @mutation("client-errors", VALID, RUNS, 1)
 def out_of_order_for_a_new_producer(edit: Edit) -> None:
-    """A producer of which nothing had been acknowledged is told that it is out of order."""
+    """A producer of which nothing had been acknowledged gets an out-of-order sequence."""
     began, ended, partition = edit.chosen([*last_sends(edit)])
     asked, answer = [[partition, _NEW_VALUE]], [[partition, _NEW_VALUE, None, "fail"]]
     times_ns = (ended.time_ns + 1000, ended.time_ns + 2000)
@@ -98,7 +98,7 @@ def out_of_order_for_a_new_producer(edit: Edit) -> None:
 
 @mutation("client-errors", VALID, RUNS, 1)
 def out_of_order_beside_what_was_acknowledged(edit: Edit) -> None:
-    """Of two records of one send one is acknowledged, and the other one out of order."""
+    """One of two records of a send is acknowledged, and the other one is out of order."""
     began, ended, partition = edit.chosen([*last_sends(edit)])
 
     def change(value: list[Any]) -> None:
@@ -171,25 +171,25 @@ OLD_EPOCH = (
 
 @mutation("client-errors", invalid("fenced-without-rival"), ("txn",), 2)
 def fenced_and_nobody_else_there(edit: Edit) -> None:
-    """A producer that alone has its transactional id is told that a newer instance has fenced it."""
+    """The only producer of a transactional id gets the error that a newer instance has fenced it."""
     _is_refused(edit, FENCED)
 
 
 @mutation("client-errors", invalid("fenced-without-rival"), ("txn",), 2)
 def fenced_in_the_words_of_the_other_library(edit: Edit) -> None:
-    """Librdkafka tells a producer that alone has its transactional id that it was fenced."""
+    """The only producer of a transactional id gets librdkafka's error that it was fenced."""
     _is_refused(edit, FENCED_C)
 
 
 @mutation("client-errors", invalid("fenced-without-rival"), ("txn",), 2)
 def its_epoch_is_old_and_nobody_raised_it(edit: Edit) -> None:
-    """A producer that alone has its transactional id is told that its epoch is outdated."""
+    """The only producer of a transactional id gets the error that its epoch is outdated."""
     _is_refused(edit, OLD_EPOCH)
 
 
 @mutation("client-errors", invalid("transaction-forgotten"), ("txn",), 2)
 def its_transaction_is_not_under_way(edit: Edit) -> None:
-    """The coordinator knows nothing of a transaction whose records brokers had acknowledged."""
+    """The coordinator does not know a transaction whose records brokers had acknowledged."""
     _is_refused(edit, "InvalidTxnStateError: [Error 48] InvalidTxnStateError: None")
 
 
@@ -243,7 +243,7 @@ def its_partition_is_not_known_after_an_end_that_took_long(edit: Edit) -> None:
 
 @mutation("client-errors", invalid("transaction-forgotten"), ("txn",), 2)
 def its_id_is_another_producers(edit: Edit) -> None:
-    """The coordinator has another producer's number for a transactional id that only one producer has."""
+    """The coordinator has another producer id for a transactional id that only one producer has."""
     _is_refused(edit, "INVALID_PRODUCER_ID_MAPPING: Failed to end transaction: Broker: Invalid mapping")
 
 
@@ -290,14 +290,14 @@ _NEVER_ASKED = "its commit was never asked for"
 
 @mutation("client-errors", _SEQUENCES, ("txn", "copy"), 2)
 def out_of_order_within_a_transaction(edit: Edit) -> None:
-    """A producer is out of order in a partition in which its transaction before had records acknowledged."""
+    """A producer is out of order in a partition that acknowledged records of its previous transaction."""
     _, ended, place = _follows(edit)
     _out_of_order(edit, ended, place, f"{OUT_OF_ORDER}; {_NEVER_ASKED}", whole=True)
 
 
 @mutation("client-errors", _SEQUENCES, ("txn",), 2)
 def out_of_order_and_its_abort_too(edit: Edit) -> None:
-    """Librdkafka tells the same of the records and of the abort, and gives the producer up."""
+    """The same error for the records and for the abort, which librdkafka reports as fatal."""
     _, ended, place = _follows(edit)
     error = f"{OUT_OF_ORDER_C}; {_NEVER_ASKED}; abort: _FATAL: Fatal error: {OUT_OF_ORDER_C}"
     _out_of_order(edit, ended, place, error, whole=True)
@@ -319,7 +319,7 @@ def out_of_order_where_nothing_was_acknowledged(edit: Edit) -> None:
 
 @mutation("client-errors", VALID, ("txn",), 2)
 def out_of_order_within_a_transaction_after_other_trouble(edit: Edit) -> None:
-    """A batch of a transaction timed out, and the one behind it is out of order, as the first never came."""
+    """A batch of a transaction timed out, and the next one is out of order: the first may be lost."""
     _, ended, place = _follows(edit)
     error = f"_MSG_TIMED_OUT: Local: Message timed out; {OUT_OF_ORDER_C}; {_NEVER_ASKED}"
     _out_of_order(edit, ended, place, error, whole=True)
@@ -327,7 +327,7 @@ def out_of_order_within_a_transaction_after_other_trouble(edit: Edit) -> None:
 
 @mutation("client-errors", VALID, ("txn",), 1)
 def out_of_order_for_a_transaction_beside_what_was_acknowledged(edit: Edit) -> None:
-    """Of two records of a transaction in a partition one is acknowledged, and the other one out of order."""
+    """Of two records of a transaction in a partition one is acknowledged; the other is out of order."""
     found = [
         (o, (mops[0][1], mops[0][2]))
         for _, o in pairs(edit.original, "txn")
@@ -341,7 +341,7 @@ def out_of_order_for_a_transaction_beside_what_was_acknowledged(edit: Edit) -> N
 
 @mutation("client-errors", VALID, ("txn",), 2)
 def fenced_by_a_rival(edit: Edit) -> None:
-    """A producer is fenced while somebody else initialises its transactional id."""
+    """A producer is fenced while another one initialises its transactional id."""
     began, _ = _is_refused(edit, FENCED)
     times_ns = (began.time_ns + 100, began.time_ns + 200)
     asked: dict[str, Any] = {"client": "kafka-python"}
@@ -352,7 +352,7 @@ def fenced_by_a_rival(edit: Edit) -> None:
 
 @mutation("client-errors", VALID, ("txn",), 2)
 def fenced_after_its_timeout(edit: Edit) -> None:
-    """A producer is fenced whose transaction had been open for longer than its timeout."""
+    """A producer is fenced after its transaction was open for longer than its timeout."""
     setup = next(iter(edit.original.of("setup")))
     edit.change(setup.index, lambda value: value["workload"].update(transaction_timeout_ms=1))
     _is_refused(edit, FENCED_C)
@@ -360,13 +360,13 @@ def fenced_after_its_timeout(edit: Edit) -> None:
 
 @mutation("client-errors", VALID, ("txn",), 2)
 def fenced_after_other_trouble(edit: Edit) -> None:
-    """A producer's request timed out before, after which libraries raise the epoch by themselves."""
+    """A producer's request timed out before; libraries then raise the epoch by themselves."""
     _is_refused(edit, f"_TIMED_OUT: Local: Timed out; {FENCED_C}")
 
 
 @mutation("client-errors", VALID, ("txn",), 2)
 def refused_before_its_records_arrived(edit: Edit) -> None:
-    """The coordinator knows nothing of a transaction of whose records one was not acknowledged."""
+    """The coordinator does not know a transaction of which one record was not acknowledged."""
     _, ended = _is_refused(edit, "InvalidTxnStateError: [Error 48] InvalidTxnStateError: None")
     last = max(n for n, mop in enumerate(ended.value["mops"]) if mop[0] == "send")
 
@@ -378,5 +378,5 @@ def refused_before_its_records_arrived(edit: Edit) -> None:
 
 @mutation("client-errors", VALID, ("txn",), 2)
 def its_commit_met_load_of_the_coordinator(edit: Edit) -> None:
-    """A transaction is aborted, for its coordinator was loading its log: that may be asked again."""
+    """A transaction is aborted because its coordinator was loading its log; a retry is possible."""
     _is_refused(edit, "CoordinatorLoadInProgressError: [Error 14] CoordinatorLoadInProgressError: None")

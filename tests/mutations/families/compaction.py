@@ -220,7 +220,7 @@ def the_last_record_of_a_key_is_gone(edit: Edit) -> None:
 
 @mutation("compaction", invalid("lost-write"), RUNS, 5)
 def an_older_record_of_a_key_is_the_last(edit: Edit) -> None:
-    """The record of a key before the last one is back in every final read, and the last one is gone."""
+    """Every final read returns the second to last record of a key, and not the last one."""
     record, _, older = _last(edit)
     assert older is not None
     for read in reads_of(edit, record):
@@ -248,7 +248,7 @@ def an_older_value_of_a_key_stands_in_the_last_place(edit: Edit) -> None:
 
 @mutation("compaction", invalid("phantom"), RUNS, 5)
 def a_value_of_a_key_is_invented(edit: Edit) -> None:
-    """Every final read returns, in the last place of a key, a value of that key that nobody sent."""
+    """Every final read returns, as the last value of a key, a value that nobody sent."""
     record = _last(edit).record
     value = _nobodys(edit, record)
     for read in reads_of(edit, record):
@@ -257,7 +257,7 @@ def a_value_of_a_key_is_invented(edit: Edit) -> None:
 
 @mutation("compaction", invalid("inconsistent-offsets"), RUNS, 5)
 def two_values_of_a_key_change_places(edit: Edit) -> None:
-    """Every final read returns two records of one key, both left, in each other's place."""
+    """Every final read returns two remaining records of one key at each other's offsets."""
     left = {place.record for place in places_in(edit)}
     place = edit.chosen(p for p in places_in(edit) if p.newer in left)
     one, other = place.record, place.newer
@@ -268,7 +268,7 @@ def two_values_of_a_key_change_places(edit: Edit) -> None:
 
 @mutation("compaction", invalid("int-nonmonotonic-poll"), RUNS, 3)
 def the_order_of_a_final_read_goes_back(edit: Edit) -> None:
-    """A final read returns two records that follow each other in the opposite order."""
+    """A final read returns two adjacent records in reverse order."""
     read = edit.chosen(o for o in edit.original.of("final-read") if o.type is OK)
     edit.change(read.index, _turned)
 
@@ -315,7 +315,7 @@ def an_overwritten_record_is_not_in_one_final_read(edit: Edit) -> None:
 
 @mutation("compaction", invalid("compacted-returned"), RUNS, 3)
 def a_cleaned_record_comes_back(edit: Edit) -> None:
-    """The first of the final reads are not given an overwritten record that a later one is given."""
+    """The first final reads do not return an overwritten record that a later one returns."""
     places = [(place, reads) for place in places_in(edit) if place.newer and (reads := _in_turn(edit, place))]
     place, early = edit.chosen(places)
     closed_behind(edit, place)
@@ -326,7 +326,7 @@ def a_cleaned_record_comes_back(edit: Edit) -> None:
 
 @mutation("compaction", VALID, RUNS, 3)
 def a_record_is_cleaned_between_final_reads(edit: Edit) -> None:
-    """The first of the final reads are given an overwritten record that no later one is given."""
+    """The first final reads return an overwritten record that no later one returns."""
     places = [(place, reads) for place in places_in(edit) if place.newer and (reads := _in_turn(edit, place))]
     place, early = edit.chosen(places)
     closed_behind(edit, place)
@@ -363,7 +363,7 @@ def an_overwritten_record_is_cleaned_after_the_final_reads(edit: Edit) -> None:
 
 @mutation("compaction", VALID, RUNS, 5)
 def one_follower_has_cleaned_more(edit: Edit) -> None:
-    """An overwritten record is gone from the disk of one follower alone: each cleans its own log."""
+    """An overwritten record is gone only from the disk of one follower: each cleans its own log."""
     place = edit.chosen([p for p in places_in(edit) if p.newer and _holding(edit, p.record, leader=False)])
     closed_behind(edit, place)
     record = place.record
@@ -372,7 +372,7 @@ def one_follower_has_cleaned_more(edit: Edit) -> None:
 
 @mutation("compaction", VALID, RUNS, 3)
 def one_follower_keeps_what_the_others_cleaned(edit: Edit) -> None:
-    """A follower alone still has an overwritten record, which no final read returned."""
+    """Only a follower still has an overwritten record, which no final read returned."""
     place = edit.chosen([p for p in places_in(edit) if p.newer and _holding(edit, p.record, leader=False)])
     closed_behind(edit, place)
     record = place.record
@@ -428,7 +428,7 @@ def _alike(columns: Columns, others: list[Columns]) -> list[int]:
 
 @mutation("compaction", unknown("compaction-ran"), RUNS, 1)
 def nothing_was_cleaned(edit: Edit) -> None:
-    """Every final read returns all that was ever acknowledged: compaction was not tried."""
+    """Every final read returns all that was ever acknowledged: nothing was compacted."""
     for read in edit.original.of("final-read"):
         if read.type is OK:
             every = sorted(
@@ -508,7 +508,7 @@ def a_batch_is_shorter_on_one_replica(edit: Edit) -> None:
 
 @mutation("compaction", invalid(*_DIFFER, "compacted-away"), RUNS, 3)
 def a_batch_is_moved_on_one_replica(edit: Edit) -> None:
-    """A batch stands at lower offsets on one replica than on the others: a record keeps its offset."""
+    """A batch has lower offsets on one replica than on the others: a record must keep its offset."""
     replica, row = edit.chosen(_gaps(edit))
 
     def move(columns: Columns) -> None:
@@ -527,7 +527,7 @@ def a_follower_ends_early(edit: Edit) -> None:
 
 @mutation("compaction", invalid("short-replica", "compacted-away"), RUNS, 3)
 def a_replica_begins_late(edit: Edit) -> None:
-    """One replica's log begins behind records that are left: nobody deleted them."""
+    """One replica's log begins after records that nobody deleted and that the others still have."""
     replica = edit.chosen(_of_compacted(edit))
     start = int(columns_of(replica)["base_offset"][5])
     edit.change(replica.index, rewritten(lambda c: kept(c, slice(5, None))))
@@ -536,7 +536,7 @@ def a_replica_begins_late(edit: Edit) -> None:
 
 @mutation("compaction", invalid("lost-write"), RUNS, 3)
 def a_send_of_unknown_fate_replaces_nothing(edit: Edit) -> None:
-    """The last record of a key is gone; a later send of the key has an unknown fate, and is nowhere."""
+    """The last record of a key is gone; a later send of the key has an unknown outcome, and is nowhere."""
     record = _last(edit).record
     unread_by(edit, record, reads_of(edit, record))
     cleaned_on(edit, record, disks_of(edit, record))
@@ -550,7 +550,7 @@ def a_send_of_unknown_fate_replaces_nothing(edit: Edit) -> None:
 
 @mutation("compaction", VALID, RUNS, 3)
 def a_send_of_unknown_fate_replaces_the_last_record(edit: Edit) -> None:
-    """The last record of a key was sent with unknown fate, and final reads return it; older ones are gone."""
+    """The last send of a key has an unknown outcome; final reads return it, and older ones are gone."""
     record = _last(edit).record
 
     def unanswered(value: Any) -> None:
@@ -563,7 +563,7 @@ def a_send_of_unknown_fate_replaces_the_last_record(edit: Edit) -> None:
 
 @mutation("compaction", invalid("int-poll-skip", "poll-skip"), RUNS, 3)
 def a_poll_passes_over_a_record_before_it_is_overwritten(edit: Edit) -> None:
-    """A poll leaves out a record in its midst, of a key that was sent next after that poll had ended."""
+    """A poll skips a record although the next record of that key was sent only after the poll."""
     history = edit.original
     began_ns = {
         value: began.time_ns
@@ -589,7 +589,7 @@ def a_poll_passes_over_a_record_before_it_is_overwritten(edit: Edit) -> None:
 
 @mutation("compaction", VALID, RUNS, 3)
 def a_reader_passes_over_a_record_that_was_overwritten(edit: Edit) -> None:
-    """A consumer that begins when the load is over is not given a record whose key was sent again before."""
+    """A consumer that begins after the load does not get a record whose key was sent again before."""
     history = edit.original
     overwritten = {(r.partition, r.offset) for some in _by_key(history).values() for r in some[:-1]}
     places = [
@@ -612,7 +612,7 @@ def a_reader_passes_over_a_record_that_was_overwritten(edit: Edit) -> None:
 
 @mutation("compaction", invalid("compacted-early"), RUNS, 5)
 def a_record_is_gone_before_it_can_be_cleaned(edit: Edit) -> None:
-    """A record is in no final read and on no disk, all later ones of its key in the active segment."""
+    """A record is gone everywhere, and all later ones of its key are in the active segment."""
     record = edit.chosen(_replaced_in_active(edit)).record
     unread_by(edit, record, reads_of(edit, record))
     cleaned_on(edit, record, disks_of(edit, record))
@@ -657,7 +657,7 @@ def _tell_cleanings(edit: Edit, record: Acked, end: int) -> None:
 
 @mutation("compaction", invalid("compacted-early"), RUNS, 3)
 def a_follower_has_removed_what_nobody_had_cleaned(edit: Edit) -> None:
-    """A follower lacks a record, and the next one of its key stands behind all that brokers cleaned."""
+    """A follower lacks a record, and the next one of its key is after all that brokers cleaned."""
     places = [place for place in places_in(edit) if place.newer and not is_tombstone(edit, place.record)]
     record = edit.chosen(p for p in places if p.newer and p.newer.offset >= _farthest(edit, p.record)).record
     _tell_cleanings(edit, record, _farthest(edit, record))
@@ -666,7 +666,7 @@ def a_follower_has_removed_what_nobody_had_cleaned(edit: Edit) -> None:
 
 @mutation("compaction", VALID, RUNS, 3)
 def a_follower_has_removed_what_was_replaced(edit: Edit) -> None:
-    """A follower lacks a record, and brokers had cleaned up to behind the next one of its key."""
+    """A follower lacks a record, and brokers had cleaned beyond the next one of its key."""
     places = [
         place for place in places_in(edit) if place.newer and _holding(edit, place.record, leader=False)
     ]
@@ -697,7 +697,7 @@ def _last_tombstones(edit: Edit, least_ns: int, most_ns: int) -> list[Place]:
 
 @mutation("compaction", invalid("lost-write"), RUNS, 3)
 def a_tombstone_is_gone_early(edit: Edit) -> None:
-    """A tombstone, the last record of its key, is nowhere two seconds after it was sent, not three."""
+    """A tombstone, the last record of its key, is gone two seconds after it was sent, not three."""
     record = edit.chosen(_last_tombstones(edit, 0, 2 * SECOND_NS)).record
     unread_by(edit, record, reads_of(edit, record))
     cleaned_on(edit, record, disks_of(edit, record))
@@ -705,7 +705,7 @@ def a_tombstone_is_gone_early(edit: Edit) -> None:
 
 @mutation("compaction", VALID, RUNS, 2)
 def a_tombstone_is_gone_in_time(edit: Edit) -> None:
-    """A tombstone is gone more than three seconds after it was sent, and all that it deleted with it."""
+    """More than three seconds after it was sent, a tombstone is gone, with all that it deleted."""
     mark = edit.chosen(_last_tombstones(edit, 3 * SECOND_NS, 2**62)).record
     keys = _keys(edit)
     for place in places_in(edit):
@@ -732,7 +732,7 @@ def a_follower_has_removed_a_tombstone(edit: Edit) -> None:
 
 @mutation("compaction", invalid("deleted-key-returned"), RUNS, 2)
 def a_deleted_key_is_back(edit: Edit) -> None:
-    """A tombstone has gone in time, and final reads return the one before it; its leader never left."""
+    """A tombstone is gone in time, but final reads return the value before it; the leader never left."""
     struck = {node for o in edit.original.of("inject") if o.type is OK for node in o.value["targets"]}
     places = [
         place
@@ -747,7 +747,7 @@ def a_deleted_key_is_back(edit: Edit) -> None:
 
 @mutation("compaction", VALID, RUNS, 3)
 def a_tombstone_of_unknown_fate_deleted_a_key(edit: Edit) -> None:
-    """The last record of a key is gone; a tombstone was sent later, and nobody knows what became of it."""
+    """The last record of a key is gone; a tombstone was sent later, with an unknown outcome."""
     latest_ns = phase_ns(edit.original, "final-read") - 4 * SECOND_NS
     places = [
         place.record

@@ -21,7 +21,7 @@ def _brokers(edit: Edit) -> list[str]:
 
 @mutation("coordinators", invalid("two-coordinators"), RUNS, 1)
 def two_of_one_group(edit: Edit) -> None:
-    """For twelve seconds after recovery two brokers tell that they coordinate one group."""
+    """For twelve seconds after recovery two brokers report that they coordinate one group."""
     for after_s in range(13):
         for node in _brokers(edit)[:2]:
             _listed(edit, node, ["group-0"], after_s)
@@ -29,7 +29,7 @@ def two_of_one_group(edit: Edit) -> None:
 
 @mutation("coordinators", VALID, RUNS, 1)
 def one_lets_go(edit: Edit) -> None:
-    """Two brokers tell that they coordinate one group, and one of them no more after five seconds."""
+    """For five seconds two brokers report that they coordinate one group, and then only one does."""
     first, second, *_ = _brokers(edit)
     for after_s in range(13):
         _listed(edit, first, ["group-0"], after_s)
@@ -38,7 +38,7 @@ def one_lets_go(edit: Edit) -> None:
 
 @mutation("coordinators", invalid("not-recovered"), ("copy",), 1)
 def nobody_is_told_what_a_group_committed(edit: Edit) -> None:
-    """For 70 seconds after recovery nobody is told the offsets that the group had committed."""
+    """After recovery it takes 70 seconds until a request for a group's offsets ends, without an answer."""
     ((asked, answered),) = pairs(edit.original, "committed-offsets")
     late_ns = asked.time_ns + 70 * SECOND_NS
     edit.set(answered.index, type=INFO, value=asked.value, time_ns=late_ns, error="no coordinator answered")

@@ -18,7 +18,7 @@ def _offsets(edit: Edit) -> Any:
 
 @mutation("copying", invalid("copy-lost"), RUNS, 4)
 def a_transactions_copies_are_gone(edit: Edit) -> None:
-    """No reader finds any copy of a committed transaction, and no disk is at odds with that."""
+    """No reader finds any copy of a committed transaction, and the disks agree with that."""
     for topic, number, _, offset in sent(edit.chosen(committed(edit))):
         for read in final_reads(edit.original, topic, number):
             edit.change(read.index, partial(without_offsets, partition=number, lost={offset}))
@@ -26,7 +26,7 @@ def a_transactions_copies_are_gone(edit: Edit) -> None:
 
 @mutation("copying", invalid("copy-duplicated"), RUNS, 3)
 def two_transactions_copied_the_same_input(edit: Edit) -> None:
-    """Two committed transactions, one after the other, say that they copied the same record."""
+    """Two committed transactions, one after the other, report that they copied the same record."""
     calls = [
         (i, o) for i, o in pairs(edit.original, "txn") if o.type is OK and o.value.get("consumed") and sent(o)
     ]
@@ -55,7 +55,7 @@ def the_groups_offset_is_nowhere(edit: Edit) -> None:
 
 @mutation("copying", invalid("copy-without-offsets"), RUNS, 4)
 def the_groups_offset_is_an_old_one(edit: Edit) -> None:
-    """The group is to go on where a transaction of long ago had brought it."""
+    """The group's offset is that of a transaction of long ago."""
     answer = _offsets(edit)
     partition, now = answer.value["offsets"][edit.place]
     asked = [
@@ -75,7 +75,7 @@ def the_groups_offset_is_an_old_one(edit: Edit) -> None:
 
 @mutation("copying", invalid("committed-offset-unasked"), RUNS, 3)
 def the_groups_offset_is_between_two_transactions(edit: Edit) -> None:
-    """The group is to go on one record beyond where any transaction brought it."""
+    """The group's offset is one above that of every transaction."""
     answer = _offsets(edit)
 
     def change(value: dict[str, Any]) -> None:
@@ -94,7 +94,7 @@ def a_commit_that_was_an_abort(edit: Edit) -> None:
 
 @mutation("copying", unknown("committed-offsets"), RUNS, 1)
 def nobody_told_where_the_group_goes_on(edit: Edit) -> None:
-    """The group's offsets were asked for after all, and no coordinator answered."""
+    """The group's offsets were requested at the end, and no coordinator answered."""
     edit.set(_offsets(edit).index, type=FAIL, value=None, error="COORDINATOR_LOAD_IN_PROGRESS")
 
 
@@ -112,7 +112,7 @@ def a_transaction_is_of_unknown_fate(edit: Edit) -> None:
 
 @mutation("copying", VALID, RUNS, 3)
 def an_attempt_that_was_aborted(edit: Edit) -> None:
-    """One attempt more at some copies was aborted before anything of it was sent."""
+    """One more transaction was aborted before any of its copies was sent."""
     began, ok = edit.chosen((i, o) for i, o in pairs(edit.original, "txn") if o.type is OK)
     mops = [mop for mop in ok.value["mops"] if mop[0] != "send"]
     value = {"client": ok.value["client"], "end": "commit", "mops": mops, "consumed": []}

@@ -52,7 +52,7 @@ def a_broker_was_not_asked_for_long(edit: Edit) -> None:
 
 @mutation("coverage", VALID, RUNS, 1)
 def a_controller_was_silent_for_a_moment(edit: Edit) -> None:
-    """For a second and a half no answer of a controller was recorded: hosts are that busy."""
+    """For a second and a half no answer of a controller was recorded, as on a busy host."""
     _silent(edit, "quorum", "controller", MOMENT_NS // 2)
 
 
@@ -74,7 +74,7 @@ def _none(edit: Edit, key: str, wanted: Callable[[Operation], bool] = lambda _: 
 
 @mutation("coverage", unknown("views-covered|partitions-covered"), RUNS, 1)
 def no_broker_told_of_a_partition(edit: Edit) -> None:
-    """No view of any broker tells of one of the partitions."""
+    """No view of any broker has one of the partitions."""
     topic = max(own(edit.original))
     for view in edit.original.observed("partitions"):
         entries = view.value["topics"].get(topic, [])
@@ -86,19 +86,19 @@ def no_broker_told_of_a_partition(edit: Edit) -> None:
 
 @mutation("coverage", unknown("views-covered|partitions-covered"), RUNS, 1)
 def no_broker_told_of_anything(edit: Edit) -> None:
-    """No broker's view was recorded at all, although no journal is cut."""
+    """No view of any broker was recorded, although no journal is cut."""
     _none(edit, "partitions")
 
 
 @mutation("coverage", unknown("quorum-covered|leader-views"), RUNS, 1)
 def no_controller_answered(edit: Edit) -> None:
-    """No answer of any controller was recorded at all, although no journal is cut."""
+    """No answer of any controller was recorded, although no journal is cut."""
     _none(edit, "quorum")
 
 
 @mutation("coverage", unknown("quorum-state-covered|quorum-state-views"), RUNS, 1)
 def no_file_was_read(edit: Edit) -> None:
-    """No quorum-state file was read at all, although no journal is cut."""
+    """No quorum-state file was read, although no journal is cut."""
     _none(edit, "quorum-state")
 
 
@@ -139,7 +139,7 @@ def no_metadata_log_was_read(edit: Edit) -> None:
 
 @mutation("coverage", VALID, RUNS, 1)
 def one_more_answer_is_an_error(edit: Edit) -> None:
-    """A controller's answer is followed by an error of the same controller, which tells nothing."""
+    """An answer of a controller is followed by an error of the same controller."""
     seen = edit.chosen(edit.original.observed("quorum"))
     edit.add(seen, seen.time_ns + 1000, value={"began_ns": seen.value["began_ns"], "answer": "error"})
 
@@ -149,7 +149,7 @@ _LAST = {"groups": "poll", "metadata": "list-topics", "offsets": "read", "copy":
 
 @mutation("coverage", unknown("final-"), tuple(_LAST), 1)
 def nobody_answered_at_the_end(edit: Edit) -> None:
-    """What the workload asks for after recovery was not answered by anybody."""
+    """No request of the workload after recovery was answered."""
     from_ns = phase_ns(edit.original, "final-read")
     before = {o.process for o in edit.original.operations if o.time_ns < from_ns}
     for o in (o for f in (_LAST[edit.name], "commit") for o in edit.original.of(f)):
@@ -161,7 +161,7 @@ def nobody_answered_at_the_end(edit: Edit) -> None:
 
 @mutation("coverage", unknown("acked|acknowledged"), ("smoke", "groups", "deletions", "moves"), 1)
 def nothing_was_acknowledged_after_the_faults(edit: Edit) -> None:
-    """From the first fault on no send was answered, so that nothing shows what the faults did."""
+    """From the first fault on no send was answered, so nothing shows what the faults did."""
     first_ns = min(o.time_ns for o in edit.original.of("inject"))
     for o in edit.original.of("send"):
         if o.type is OK and first_ns < o.time_ns:

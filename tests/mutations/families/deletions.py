@@ -69,7 +69,7 @@ def _begins_higher(edit: Edit, read: Operation, by: int) -> None:
 
 @mutation("deletions", _BACK, RUNS, 4)
 def what_was_deleted_is_back(edit: Edit) -> None:
-    """All final reads return records again of which an answer had said that they were deleted."""
+    """All final reads return records whose deletion was acknowledged."""
     for read in final_reads(edit.original, TOPIC, _partition(edit)):
         _begins_lower(edit, read, 25)
 
@@ -83,13 +83,13 @@ def the_last_deleted_record_is_back(edit: Edit) -> None:
 
 @mutation("deletions", _BACK, RUNS, 3)
 def one_reader_is_given_what_was_deleted(edit: Edit) -> None:
-    """One of the final readers is given records again that were deleted."""
+    """One of the final readers gets records that were deleted."""
     _begins_lower(edit, edit.draw.choice(final_reads(edit.original, TOPIC, _partition(edit))), 10)
 
 
 @mutation("deletions", _BACK, RUNS, 3)
 def the_log_begins_where_it_began(edit: Edit) -> None:
-    """All final readers are told that the log begins at 0, and are given all of it."""
+    """All final readers get 0 as the start of the log, and all records from there on."""
     partition = _partition(edit)
     for read in final_reads(edit.original, TOPIC, partition):
         _begins_lower(edit, read, _start(edit, partition))
@@ -106,7 +106,7 @@ def _deleted(edit: Edit, partition: int, below: int, *, ended: Any = OK, error: 
 
 @mutation("deletions", _BACK, RUNS, 3)
 def acknowledged_and_not_done(edit: Edit) -> None:
-    """A deletion is acknowledged, and all final reads return what stands below its offset."""
+    """A deletion is acknowledged, and all final reads return records below its offset."""
     partition = _partition(edit)
     _deleted(edit, partition, _start(edit, partition) + 40)
 
@@ -121,14 +121,14 @@ def acknowledged_and_done(edit: Edit) -> None:
 
 
 @mutation("deletions", VALID, RUNS, 2)
-def of_unknown_fate_and_not_done(edit: Edit) -> None:
+def of_unknown_outcome_and_not_done(edit: Edit) -> None:
     """A deletion times out, and was not done."""
     partition = _partition(edit)
     _deleted(edit, partition, _start(edit, partition) + 40, ended=INFO, error="_TIMED_OUT")
 
 
 @mutation("deletions", VALID, RUNS, 2)
-def of_unknown_fate_and_done(edit: Edit) -> None:
+def of_unknown_outcome_and_done(edit: Edit) -> None:
     """A deletion times out, and was done."""
     partition = _partition(edit)
     _deleted(edit, partition, _start(edit, partition) + 40, ended=INFO, error="_TIMED_OUT")
@@ -145,14 +145,14 @@ def refused_and_not_done(edit: Edit) -> None:
 
 @mutation("deletions", VALID, RUNS, 1)
 def what_nobody_answered_was_done(edit: Edit) -> None:
-    """All final reads of a partition begin where a deletion asked for it that was never answered."""
+    """All final reads of a partition begin at the offset of a deletion that was never answered."""
     for read in final_reads(edit.original, TOPIC, UNANSWERED):
         _begins_higher(edit, read, 999 - read.value["start"])
 
 
 @mutation("deletions", invalid("lost-write"), RUNS, 1)
 def more_than_what_nobody_answered(edit: Edit) -> None:
-    """All final reads of a partition begin above where a deletion asked for it that was never answered."""
+    """All final reads of a partition begin above the offset of a deletion that was never answered."""
     for read in final_reads(edit.original, TOPIC, UNANSWERED):
         _begins_higher(edit, read, 1_010 - read.value["start"])
 
@@ -171,14 +171,14 @@ def refused_and_done(edit: Edit) -> None:
 
 @mutation("deletions", invalid(*_LOST), RUNS, 3)
 def more_is_gone_than_was_asked_for(edit: Edit) -> None:
-    """All final reads begin above the highest offset that anybody asked to delete below."""
+    """All final reads begin above the offsets of all deletions."""
     for read in final_reads(edit.original, TOPIC, _partition(edit)):
         _begins_higher(edit, read, 30)
 
 
 @mutation("deletions", invalid(*_LOST), RUNS, 2)
 def one_record_more_is_gone(edit: Edit) -> None:
-    """All final reads begin one record above the highest offset that was asked for."""
+    """All final reads begin one record above the highest offset of a deletion."""
     partition = _partition(edit)
     start = _start(edit, partition)
     above = next(offset for offset in sorted(_values(edit, partition)) if offset >= start)
@@ -198,13 +198,13 @@ def the_first_record_that_stays_is_not_read(edit: Edit) -> None:
 
 @mutation("deletions", invalid(*_LOST, "unseen", "client-disagreement", "poll-skip"), RUNS, 3)
 def one_reader_begins_too_high(edit: Edit) -> None:
-    """One of the final readers is told that the log begins above what was asked for."""
+    """One of the final readers gets a start of the log that is above the offsets of all deletions."""
     _begins_higher(edit, edit.draw.choice(final_reads(edit.original, TOPIC, _partition(edit))), 30)
 
 
 @mutation("deletions", invalid(*_LOST), RUNS, 3)
 def nobody_asked_for_a_deletion(edit: Edit) -> None:
-    """Nobody ever asked to delete records of a partition whose beginning is gone."""
+    """The first records of a partition are gone, and no deletion was requested there."""
     partition = _partition(edit)
     edit.drop(*[o.index for o in edit.original.of("delete-records") if o.value[0][0] == partition])
 
@@ -219,7 +219,7 @@ def the_last_deletion_was_refused(edit: Edit) -> None:
 
 @mutation("deletions", invalid(*_LOST), RUNS, 2)
 def it_was_asked_for_of_another_partition(edit: Edit) -> None:
-    """The deletion that would explain where a log begins was asked for of another partition."""
+    """The deletion that would explain where a log begins was requested for another partition."""
     partition = _partition(edit)
     for o in [o for o in edit.original.of("delete-records") if o.value[0][0] == partition][-2:]:
         edit.change(o.index, lambda value: value[0].__setitem__(0, 97))
@@ -235,28 +235,28 @@ def the_last_answer_is_lost(edit: Edit) -> None:
 
 @mutation("deletions", VALID, RUNS, 2)
 def asked_for_again(edit: Edit) -> None:
-    """What was deleted is to be deleted again, and that is acknowledged."""
+    """A deletion is requested a second time, and that is acknowledged."""
     partition = _partition(edit)
     _deleted(edit, partition, _start(edit, partition))
 
 
 @mutation("deletions", VALID, RUNS, 2)
 def less_is_asked_for_later(edit: Edit) -> None:
-    """Later a deletion below a lower offset is acknowledged, which changes nothing."""
+    """Later a deletion at a lower offset is acknowledged, which changes nothing."""
     partition = _partition(edit)
     _deleted(edit, partition, _start(edit, partition) // 2)
 
 
 @mutation("deletions", VALID, RUNS, 2)
 def a_replica_has_not_noted_its_start(edit: Edit) -> None:
-    """A replica's file tells of an older start of its log, which it writes now and then only."""
+    """A replica's checkpoint has an older start of its log: it is only written from time to time."""
     found = replicas(edit.original, TOPIC, _partition(edit))
     edit.change(edit.draw.choice(found).index, lambda value: value.update(log_start=0))
 
 
 @mutation("deletions", VALID, RUNS, 2)
 def a_replica_has_noted_its_start(edit: Edit) -> None:
-    """A replica's file tells of the start that was asked for, which it had not written yet."""
+    """A replica's checkpoint already has the start that the deletion asked for."""
     partition = _partition(edit)
     start = _start(edit, partition)
     for replica in replicas(edit.original, TOPIC, partition)[edit.place :]:
@@ -265,7 +265,7 @@ def a_replica_has_noted_its_start(edit: Edit) -> None:
 
 @mutation("deletions", VALID, RUNS, 2)
 def old_segments_are_removed(edit: Edit) -> None:
-    """A replica has removed the batches below the start that was asked for."""
+    """A replica has removed the batches below the offset of the deletion."""
     partition = _partition(edit)
     start = _start(edit, partition)
     replica = edit.draw.choice(replicas(edit.original, TOPIC, partition))
@@ -275,7 +275,7 @@ def old_segments_are_removed(edit: Edit) -> None:
 
 @mutation("deletions", invalid("short-replica"), RUNS, 3)
 def a_replica_removed_more(edit: Edit) -> None:
-    """A replica in sync begins above all that was asked for, and has removed what stood below."""
+    """A replica in sync begins above the offsets of all deletions, and has removed what was below."""
     partition = _partition(edit)
     start = _start(edit, partition) + 200
     replica = edit.draw.choice(replicas(edit.original, TOPIC, partition))
@@ -285,7 +285,7 @@ def a_replica_removed_more(edit: Edit) -> None:
 
 @mutation("deletions", invalid("short-replica"), RUNS, 2)
 def all_replicas_removed_more(edit: Edit) -> None:
-    """All replicas begin above all that was asked for, although final reads returned more."""
+    """All replicas begin above the offsets of all deletions, although final reads returned more."""
     partition = _partition(edit)
     start = _start(edit, partition) + 200
     for replica in replicas(edit.original, TOPIC, partition):
@@ -319,7 +319,7 @@ def _assigned(edit: Edit, records: list[Any], at_ns: int) -> None:
 
 @mutation("deletions", VALID, RUNS, 2)
 def a_new_consumer_begins_at_the_start(edit: Edit) -> None:
-    """A consumer that is assigned a partition at the end is given records from its start on."""
+    """A consumer that is assigned a partition at the end gets its records from the start on."""
     partition = _partition(edit)
     start = _start(edit, partition)
     values = sorted((o, v) for o, v in _values(edit, partition).items() if start <= o < start + 3)

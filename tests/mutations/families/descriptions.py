@@ -119,14 +119,14 @@ def _committed_late(edit: Edit) -> list[Asked]:
 
 @mutation(FAMILY, invalid("open-transaction-unknown"), RUN, 3)
 def a_coordinator_forgot_a_transaction(edit: Edit) -> None:
-    """The coordinator of a transaction that is open tells that none is under way."""
+    """The coordinator of an open transaction reports that none is ongoing."""
     _, _, answered = edit.chosen(_of_coordinator(edit))
     edit.change(answered.index, lambda value: value | {"state": "Empty", "partitions": []})
 
 
 @mutation(FAMILY, invalid("open-transaction-unknown"), RUN, 3)
 def a_coordinator_forgot_a_partition(edit: Edit) -> None:
-    """The coordinator of a transaction that is open tells of all of its partitions but one."""
+    """The coordinator of an open transaction reports all of its partitions but one."""
     some = [each for each in _of_coordinator(edit) if len(each[0].offsets) > 1]
     one, _, answered = edit.chosen(some)
     lost = sorted(one.offsets)[edit.place % len(one.offsets)]
@@ -136,7 +136,7 @@ def a_coordinator_forgot_a_partition(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("open-transaction-unknown"), RUN, 3)
 def a_coordinator_aborted_before_the_timeout(edit: Edit) -> None:
-    """The coordinator of a transaction tells, long before its timeout, that it was aborted."""
+    """The coordinator of a transaction reports, long before its timeout, that it was aborted."""
     _, asked, answered = edit.chosen(_of_coordinator(edit))
     epoch = asked.value["epoch"] + 1
     now = {"state": "CompleteAbort", "told_epoch": epoch, "partitions": []}
@@ -145,7 +145,7 @@ def a_coordinator_aborted_before_the_timeout(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("open-transaction-unknown"), RUN, 2)
 def a_coordinator_that_leads_for_the_first_time_knows_nothing(edit: Edit) -> None:
-    """Another broker, that had not led the partition of the states before, tells that none is under way."""
+    """A broker that had not led the transaction's state partition reports that none is ongoing."""
     one, asked, answered = edit.chosen(_of_coordinator(edit))
     place = transactions_partition(edit.original, str(one.began.key))
     assert place is not None
@@ -159,7 +159,7 @@ def a_coordinator_that_leads_for_the_first_time_knows_nothing(edit: Edit) -> Non
 
 @mutation(FAMILY, invalid("open-producer-unknown"), RUN, 3)
 def a_leader_forgot_a_producer(edit: Edit) -> None:
-    """The leader of a partition of a transaction that is open tells that it does not know the producer."""
+    """The leader of a partition of an open transaction reports that it does not know the producer."""
     _, _, answered = edit.chosen(_of_leader(edit))
     now = {"known": False, "told_epoch": _NONE, "start_offset": _NONE}
     edit.change(answered.index, lambda value: value | now)
@@ -167,14 +167,14 @@ def a_leader_forgot_a_producer(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("open-producer-unknown"), RUN, 3)
 def a_leader_ended_a_transaction_early(edit: Edit) -> None:
-    """The leader of a partition tells that a producer whose transaction is open has none open there."""
+    """The leader of a partition reports no open transaction for a producer that has one there."""
     _, _, answered = edit.chosen(_of_leader(edit))
     edit.change(answered.index, lambda value: value | {"start_offset": _NONE})
 
 
 @mutation(FAMILY, invalid("open-producer-unknown"), RUN, 4)
 def a_transaction_begins_elsewhere(edit: Edit) -> None:
-    """The leader of a partition tells that an open transaction begins one offset before or behind."""
+    """The leader of a partition reports that an open transaction begins one offset lower or higher."""
     _, _, answered = edit.chosen(_of_leader(edit))
     at = answered.value["start_offset"] + (1 if edit.place % 2 else -1)
     edit.change(answered.index, lambda value: value | {"start_offset": at})
@@ -182,7 +182,7 @@ def a_transaction_begins_elsewhere(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("aborted-transaction-open"), RUN, 3)
 def a_transaction_is_open_after_its_abort(edit: Edit) -> None:
-    """A leader acknowledged an abort marker, and tells afterwards that the transaction is open there."""
+    """A leader acknowledged an abort marker, and reports later that the transaction is open there."""
     one, asked, answered = edit.chosen(_after_abort(edit))
     at = one.offsets.get(asked.value["partition"], 0)
     now = {"known": True, "told_epoch": one.producer[1], "start_offset": at}
@@ -191,7 +191,7 @@ def a_transaction_is_open_after_its_abort(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("commit-after-abort"), RUN, 1)
 def a_commit_after_an_abort_was_told(edit: Edit) -> None:
-    """A coordinator told that a transaction was aborted, and its commit is acknowledged all the same."""
+    """A coordinator reported that a transaction was aborted, and later acknowledges its commit."""
     one, _, answered = edit.chosen(_committed_late(edit))
     now = {"state": "CompleteAbort", "partitions": []}
     edit.change(answered.index, lambda value: value | now | {"told_epoch": one.producer[1] + 1})
@@ -199,7 +199,7 @@ def a_commit_after_an_abort_was_told(edit: Edit) -> None:
 
 @mutation(FAMILY, VALID, RUN, 3)
 def aborted_after_its_timeout(edit: Edit) -> None:
-    """A coordinator tells that a transaction which nobody committed was aborted after its timeout."""
+    """A coordinator reports that a transaction without a commit was aborted after its timeout."""
     left = [one for one in _lapsed(edit) if one.ended.type is FAIL]
     one = edit.chosen(left)
     asked = {"producer_id": one.producer[0], "epoch": one.producer[1], "to": one.ended.value["coordinator"]}
@@ -229,7 +229,7 @@ def _led_before(edit: Edit, topic: str, partition: int, before_ns: int) -> set[i
 
 @mutation(FAMILY, VALID, RUN, 2)
 def a_coordinator_that_was_deposed_tells_what_was(edit: Edit) -> None:
-    """A broker that had led the partition of the states before tells that none is under way."""
+    """A former leader of the transaction's state partition reports that none is ongoing."""
     places = []
     for one, asked, answered in _of_coordinator(edit):
         place = transactions_partition(edit.original, str(one.began.key))
@@ -243,7 +243,7 @@ def a_coordinator_that_was_deposed_tells_what_was(edit: Edit) -> None:
 
 @mutation(FAMILY, VALID, RUN, 2)
 def a_leader_that_was_deposed_tells_what_was(edit: Edit) -> None:
-    """A broker that had led a partition before tells that it does not know the producer."""
+    """A broker that had led a partition before reports that it does not know the producer."""
     places = []
     for one, asked, answered in _of_leader(edit):
         led = _led_before(edit, asked.key, asked.value["partition"], one.began.time_ns)
@@ -263,7 +263,7 @@ def a_question_was_not_answered(edit: Edit) -> None:
 
 @mutation(FAMILY, VALID, RUN, 3)
 def an_abort_of_unknown_fate(edit: Edit) -> None:
-    """An administrator's abort got no answer, and the transaction is told to be open, or not any more."""
+    """An administrator's abort got no answer; the transaction is reported as open, or no longer."""
     one, asked, answered = edit.chosen(_after_abort(edit))
     for o in edit.original.of("abort-transaction"):
         if o.value["producer_id"] == one.producer[0] and o.type is OK:
@@ -286,7 +286,7 @@ def _while_load_goes_on(edit: Edit) -> Asked:
 
 @mutation(FAMILY, VALID, RUN, 2)
 def forgotten_when_its_state_is_lost(edit: Edit) -> None:
-    """A coordinator forgot an open transaction, and its disks had died meanwhile."""
+    """A coordinator forgot an open transaction, and its disks had failed meanwhile."""
     one, _, answered = edit.chosen(
         each for each in _of_coordinator(edit) if before_the_end(edit, each[0].began)
     )
@@ -296,7 +296,7 @@ def forgotten_when_its_state_is_lost(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("open-transaction-unknown"), RUN, 2)
 def forgotten_before_its_state_is_lost(edit: Edit) -> None:
-    """A coordinator forgot an open transaction, and its disks died a second after it had told so."""
+    """A coordinator forgot an open transaction, and its disks failed a second after its answer."""
     one, _, answered = _while_load_goes_on(edit)
     edit.change(answered.index, lambda value: value | {"state": "Empty", "partitions": []})
     lose(edit, str(one.began.key), answered.time_ns + SECOND_NS)
@@ -304,7 +304,7 @@ def forgotten_before_its_state_is_lost(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("open-transaction-unknown"), RUN, 2)
 def forgotten_when_the_state_of_another_is_lost(edit: Edit) -> None:
-    """A coordinator forgot an open transaction, and disks had died that keep the states of others."""
+    """A coordinator forgot an open transaction; only disks with other transactions' states had failed."""
     one, _, answered = edit.chosen(
         each for each in _of_coordinator(edit) if before_the_end(edit, each[0].began)
     )

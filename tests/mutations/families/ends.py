@@ -65,7 +65,7 @@ def a_leader_without_an_acknowledged_record(edit: Edit) -> None:
 
 @mutation("ends", VALID, RUNS, 3)
 def a_member_with_all_that_was_acknowledged(edit: Edit) -> None:
-    """The log of a follower in sync ends behind all that had been acknowledged, and before what came next."""
+    """The log of a follower in sync ends after all acknowledged records, and before the next ones."""
     stretch, _, look = _look(edit)
     state = stretch.state
     acknowledged = [
@@ -87,7 +87,7 @@ def a_member_with_all_that_was_acknowledged(edit: Edit) -> None:
 
 @mutation("ends", VALID, RUNS, 2)
 def a_disk_that_could_not_be_read(edit: Edit) -> None:
-    """One look tells nothing of a node."""
+    """One observation lacks one of the nodes."""
     stretch, _, look = _look(edit)
     name = _named(edit, stretch.state.leader)
     edit.change(look.index, lambda value: value["nodes"].pop(name) and None)

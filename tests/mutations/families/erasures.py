@@ -82,7 +82,7 @@ def _tell(edit: Edit, seen: Seen, offset: int | None) -> None:
 
 @mutation(FAMILY, invalid("deleted-offset-returned"), RUN, 3)
 def a_deleted_offset_is_told(edit: Edit) -> None:
-    """An offset is told that was deleted, by the broker that acknowledged the deletion."""
+    """The broker that acknowledged the deletion of an offset returns it."""
     some = [each for each in _by_who_knows(edit, DELETE) if each.change.value["partition"] is not None]
     seen = edit.chosen(each for each in some if each.before)
     _tell(edit, seen, seen.before[-1])
@@ -90,7 +90,7 @@ def a_deleted_offset_is_told(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("deleted-offset-returned"), RUN, 3)
 def an_offset_of_a_deleted_group_is_told(edit: Edit) -> None:
-    """An offset is told of a group that was deleted, by the broker that acknowledged that."""
+    """The broker that acknowledged the deletion of a group returns an offset of it."""
     some = [each for each in _by_who_knows(edit, DELETE) if each.change.value["partition"] is None]
     seen = edit.chosen(each for each in some if each.before)
     _tell(edit, seen, seen.before[-1])
@@ -98,39 +98,39 @@ def an_offset_of_a_deleted_group_is_told(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("deleted-offset-returned"), RUN, 2)
 def a_deleted_offset_is_back_in_the_end(edit: Edit) -> None:
-    """After recovery an offset is told that was deleted, by whichever broker."""
+    """After recovery some broker returns an offset that was deleted."""
     seen = edit.chosen(each for each in _seen(edit) if each.final and each.offset is None and each.before)
     _tell(edit, seen, seen.before[-1])
 
 
 @mutation(FAMILY, invalid("kept-offset-lost"), RUN, 3)
 def a_committed_offset_is_not_told(edit: Edit) -> None:
-    """No offset is told of a group, by the broker that acknowledged its commit."""
+    """The broker that acknowledged a group's commit returns no offset."""
     _tell(edit, edit.chosen(_by_who_knows(edit, COMMIT)), None)
 
 
 @mutation(FAMILY, invalid("kept-offset-lost"), RUN, 3)
 def an_old_offset_is_told(edit: Edit) -> None:
-    """The offset is told that a group had committed before the last one."""
+    """A group's second to last committed offset is returned instead of its last one."""
     seen = edit.chosen(each for each in _by_who_knows(edit, COMMIT) if each.before)
     _tell(edit, seen, seen.before[-1])
 
 
 @mutation(FAMILY, invalid("kept-offset-lost"), RUN, 2)
 def an_offset_is_told_that_nobody_committed(edit: Edit) -> None:
-    """An offset is told of a group that nobody committed."""
+    """An offset of a group is returned that nobody committed."""
     _tell(edit, edit.chosen(_by_who_knows(edit, COMMIT)), _OTHER)
 
 
 @mutation(FAMILY, invalid("kept-offset-lost"), RUN, 2)
 def a_committed_offset_is_lost_in_the_end(edit: Edit) -> None:
-    """After recovery no offset is told of a group that had committed one, by whichever broker."""
+    """After recovery some broker returns no offset of a group that had committed one."""
     _tell(edit, edit.chosen(each for each in _seen(edit) if each.final and each.offset is not None), None)
 
 
 @mutation(FAMILY, invalid("kept-offset-lost"), RUN, 2)
 def a_deletion_takes_the_other_partition_too(edit: Edit) -> None:
-    """A group's offset in one partition was deleted, and none is told of the other one."""
+    """A group's offset in one partition was deleted, and that in the other one is not returned either."""
     places = []
     for seen in _by_who_knows(edit, COMMIT):
         one_alone = [
@@ -157,27 +157,27 @@ def _no_group(edit: Edit, some: list[Seen], to: int | None = None) -> None:
 
 @mutation(FAMILY, invalid("kept-offset-lost"), RUN, 2)
 def a_group_that_has_offsets_is_unknown(edit: Edit) -> None:
-    """A group is told not to exist, by the broker that acknowledged its commit."""
+    """The broker that acknowledged a group's commit answers that the group does not exist."""
     _no_group(edit, _by_who_knows(edit, COMMIT))
 
 
 @mutation(FAMILY, VALID, RUN, 2)
 def a_group_that_was_deleted_is_unknown(edit: Edit) -> None:
-    """A group is told not to exist after it was deleted."""
+    """A broker answers that a group does not exist after it was deleted."""
     some = _by_who_knows(edit, DELETE)
     _no_group(edit, [each for each in some if each.change.value["partition"] is None])
 
 
 @mutation(FAMILY, VALID, RUN, 2)
 def a_group_that_another_broker_does_not_know(edit: Edit) -> None:
-    """A group that has offsets is told not to exist, by a broker that acknowledged none of them."""
+    """A broker that acknowledged no commit of a group with offsets answers that it does not exist."""
     some = _by_who_knows(edit, COMMIT)
     _no_group(edit, some, edit.chosen(some).change.value["to"] % 3 + 1)
 
 
 @mutation(FAMILY, VALID, RUN, 2)
 def another_broker_tells_what_was(edit: Edit) -> None:
-    """During the load a broker that did not acknowledge the deletion tells what was there before it."""
+    """During the load a broker that did not acknowledge the deletion returns the old offset."""
     some = [each for each in _by_who_knows(edit, DELETE) if each.before and not each.final]
     seen = edit.chosen(some)
     _tell(edit, seen, seen.before[-1])
@@ -199,14 +199,14 @@ def _without_code(value: dict[str, Any]) -> dict[str, Any]:
 
 @mutation(FAMILY, VALID, RUN, 3)
 def a_deletion_of_unknown_fate(edit: Edit) -> None:
-    """A deletion got no answer, and nothing is told of the group's offset afterwards."""
+    """A deletion got no answer, and no offset is returned afterwards."""
     seen = edit.chosen(each for each in _by_who_knows(edit, DELETE) if each.before)
     edit.set(seen.change.index, type=INFO, value=_without_code(seen.change.value), error="timed out")
 
 
 @mutation(FAMILY, VALID, RUN, 2)
 def a_deletion_of_unknown_fate_that_came_to_nothing(edit: Edit) -> None:
-    """A deletion got no answer, and the offset is told that was there before, until it changes again."""
+    """A deletion got no answer, and the old offset is returned until it changes again."""
     some = [
         each
         for each in _by_who_knows(edit, DELETE)
@@ -234,7 +234,7 @@ def _is_there(edit: Edit, seen: Seen) -> bool:
 
 @mutation(FAMILY, VALID, RUN, 2)
 def an_answer_twice(edit: Edit) -> None:
-    """A group is asked for its offsets twice in a row, and tells the same."""
+    """A group's offsets are requested twice in a row, and are the same."""
     seen = edit.chosen(_seen(edit))
     times_ns = (seen.answered.time_ns + 1000, seen.answered.time_ns + 2000)
     edit.add_call(982_000, FETCH, seen.asked.key, times_ns, (seen.asked.value, seen.answered.value))

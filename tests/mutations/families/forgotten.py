@@ -120,7 +120,7 @@ def a_later_number_was_known_before_the_disks_were_read(edit: Edit) -> None:
 
 @mutation("forgotten", VALID, ("chaos", "groups", "deletions", "compacted"), 1)
 def a_later_number_was_forgotten_when_the_disks_were_read(edit: Edit) -> None:
-    """One broker truncated its log before it was read, and knew a later number of a producer before that."""
+    """A broker knew a later number of a producer, and truncated its log before the log was read."""
     _all_answered(edit, _a_later_number, before=True, after=False)
     _all_answered(edit)
 
@@ -155,14 +155,14 @@ def an_older_epoch_is_known(edit: Edit) -> None:
 
 @mutation("forgotten", VALID, ("chaos",), 1)
 def asked_before_the_disks_were_read(edit: Edit) -> None:
-    """No broker knows any producer before the disks were read, and nobody is asked later."""
+    """No broker knows any producer before the disks are read, and none is asked later."""
     answers = [answer._replace(known=[]) for answer in _answers(edit)]
     _tell(edit, answers, phase_ns(edit.original, "evidence"))
 
 
 @mutation("forgotten", VALID, ("chaos",), 1)
 def refused(edit: Edit) -> None:
-    """Brokers refuse to tell which producers they know."""
+    """Brokers refuse the requests for the producers that they know."""
     last_ns = max(operation.time_ns for operation in edit.original.observed("replica"))
     like = next(o for o in edit.original.of("phase") if o.key == "evidence")
     for answer in _answers(edit):

@@ -51,7 +51,7 @@ def an_assignment_begins_below_what_was_committed(edit: Edit) -> None:
 
 @mutation("groups", invalid("undelivered", "committed-offset-lost", "poll-skip"), GROUPS, 3)
 def records_that_no_member_is_given(edit: Edit) -> None:
-    """No member of a group is ever given some acknowledged records, which its offsets pass over."""
+    """No member of a group ever gets some acknowledged records, and the group's offsets pass them."""
     record = edit.chosen(r for r in acked(edit.original) if r.offset > 20)
     lost = set(range(record.offset, record.offset + 3))
     group = next(o.value["group"] for o in assignments(edit))
@@ -62,7 +62,7 @@ def records_that_no_member_is_given(edit: Edit) -> None:
 
 @mutation("groups", invalid("zombie-commit"), GROUPS, 3)
 def a_commit_of_an_old_generation(edit: Edit) -> None:
-    """A commit is acknowledged that names a generation long after a newer one had begun."""
+    """A commit of a generation is acknowledged long after a newer one had begun."""
     later = [(i, o) for i, o in commits(edit) if o.value["membership"] and o.value["membership"][1] > 3]
     invoked, done = edit.chosen(later)
 
@@ -91,7 +91,7 @@ def two_members_own_a_partition(edit: Edit) -> None:
 
 @mutation("groups", VALID, GROUPS, 3)
 def a_commit_is_refused(edit: Edit) -> None:
-    """A member's commit of an offset that it had committed before is refused; the group goes on."""
+    """A member's second commit of the same offset is refused, and the group continues."""
     invoked, done = edit.chosen(commits(edit)[:-4])
     at_ns = done.time_ns + 1
     edit.add(invoked, at_ns, process=960_000)
@@ -100,7 +100,7 @@ def a_commit_is_refused(edit: Edit) -> None:
 
 @mutation("groups", VALID, GROUPS, 3)
 def records_are_given_twice(edit: Edit) -> None:
-    """A member that is assigned a partition below what its group committed last is given records again."""
+    """A member is assigned a partition below its group's last commit, and gets records again."""
     invoked, done = edit.chosen(commits(edit)[3:])
     edit.set(done.index, type=INFO, error="_TIMED_OUT")
     del invoked
@@ -173,7 +173,7 @@ def _held(history: Any) -> list[tuple[Operation, Operation]]:
 
 @mutation("offsets", VALID, REGISTERS, 3)
 def a_read_was_not_answered(edit: Edit) -> None:
-    """A read during the load got no answer: nothing is known of what it would have returned."""
+    """A read during the load got no answer."""
     last_ns = phase_ns(edit.original, "heal")
     _, read = edit.chosen((i, o) for i, o in registers(edit, "read") if o.time_ns < last_ns)
     edit.set(read.index, type=FAIL, value=None, error="CoordinatorNotAvailableError")
@@ -181,7 +181,7 @@ def a_read_was_not_answered(edit: Edit) -> None:
 
 @mutation("offsets", VALID, ("offsets",), 3)
 def a_write_was_indeterminate(edit: Edit) -> None:
-    """A write that was overwritten soon was of unknown fate."""
+    """A write that was soon overwritten has an unknown outcome."""
     writes = registers(edit, "write")
     _, write = edit.chosen(writes[: len(writes) // 2])
     edit.set(write.index, type=INFO, error="_TIMED_OUT")
@@ -224,7 +224,7 @@ def a_topic_that_nobody_created(edit: Edit) -> None:
 
 @mutation("topics", invalid("changed-topic-id"), ("metadata",), 3)
 def a_topic_has_another_id(edit: Edit) -> None:
-    """A broker lists a topic with another id than its creation was answered with."""
+    """A broker lists a topic with another id than the answer to its creation had."""
     seen = edit.chosen(listings(edit))
     edit.set(seen.index, value=[[seen.value[0][0], "AbCdEfGhIjKlMnOpQrStUw"], *seen.value[1:]])
 

@@ -13,7 +13,7 @@ RUNS = ("smoke", "txn", "chaos")
 
 @mutation("views", invalid("view-without-record"), RUNS, 1)
 def a_topic_that_no_log_has(edit: Edit) -> None:
-    """A broker tells of a topic that the metadata log never had."""
+    """A broker reports a topic that the metadata log never had."""
     view = edit.chosen(edit.original.observed("partitions"))
     ghost = [[0, 1, 0, [1, 2, 3], [1, 2, 3], None]]
     edit.change(view.index, lambda value: value["topics"].update({"no-such-topic": ghost}))
@@ -21,7 +21,7 @@ def a_topic_that_no_log_has(edit: Edit) -> None:
 
 @mutation("views", invalid("view-went-back", "recovery-denied"), RUNS, 1)
 def a_broker_forgets_a_topic(edit: Edit) -> None:
-    """After recovery one broker tells no more of a topic of which it told before, and all others do."""
+    """After recovery one broker no longer reports a topic that it reported before, and all others do."""
     from_ns, topic = phase_ns(edit.original, "recover"), max(own(edit.original))
     views = [o for o in edit.original.observed("partitions") if o.time_ns > from_ns]
     node = edit.chosen(sorted({o.node for o in views}))
@@ -31,7 +31,7 @@ def a_broker_forgets_a_topic(edit: Edit) -> None:
 
 @mutation("metadata-log", invalid("change-of-nothing"), ("smoke", "txn", "groups"), 1)
 def partitions_of_no_topic(edit: Edit) -> None:
-    """No node's metadata log has the record that made the topic whose partitions it makes."""
+    """No node's metadata log has the record that created a topic, but all have those of its partitions."""
     for log in metadata_logs(edit.original):
         last = max((r[0] for r in log.value["records"] if r[2] == "TOPIC_RECORD"), default=-1)
         kept = [r for r in log.value["records"] if r[0] != last]
@@ -40,7 +40,7 @@ def partitions_of_no_topic(edit: Edit) -> None:
 
 @mutation("transactions", invalid("producer-epoch-given-again"), ("txn",), 1)
 def two_instances_have_one_epoch(edit: Edit) -> None:
-    """Two initialisations of a transactional id are given the same producer id and epoch."""
+    """Two initialisations of a transactional id get the same producer id and epoch."""
     for o in edit.original.of("init-transactions"):
         if o.type is OK and o.key == "txn-0":
             edit.set(o.index, value=o.value | {"producer_id": 5, "epoch": 3})
@@ -48,7 +48,7 @@ def two_instances_have_one_epoch(edit: Edit) -> None:
 
 @mutation("groups", invalid("premature-commit"), ("groups",), 1)
 def a_commit_of_a_generation_that_never_was(edit: Edit) -> None:
-    """A commit is acknowledged that names a generation to which the group never came."""
+    """A commit of a generation that the group never reached is acknowledged."""
 
     def change(value: dict[str, Any]) -> None:
         value["membership"][1] = 99
@@ -59,7 +59,7 @@ def a_commit_of_a_generation_that_never_was(edit: Edit) -> None:
 
 @mutation("administration", invalid("reassignment-without-record"), ("moves",), 1)
 def a_reassignment_that_brokers_tell_of(edit: Edit) -> None:
-    """Brokers tell of a reassignment that nobody asked for and no log has."""
+    """Brokers report a reassignment that nobody requested and no log has."""
     for o in edit.original.observed("reassignments"):
         ghost = ["log-0", 1, [9, 8, 7], [9], [8]]
         edit.set(o.index, value=o.value | {"ongoing": [*o.value["ongoing"], ghost]})
@@ -67,7 +67,7 @@ def a_reassignment_that_brokers_tell_of(edit: Edit) -> None:
 
 @mutation("administration", invalid("reassignment-uncommitted"), ("moves",), 1)
 def a_target_of_a_controller_that_was_deposed(edit: Edit) -> None:
-    """Another target of a reassignment is asked for, not answered, and listed; then a new epoch begins."""
+    """Another target of a reassignment is requested, not answered, and listed; then a new epoch begins."""
     span = spans(edit.original)
     state, listing = edit.chosen(
         (state, listing)

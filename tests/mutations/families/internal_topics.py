@@ -35,49 +35,49 @@ _UNCLEAN = ("unclean-election-unlicensed", "unflagged-election")
 
 @mutation("internal-topics", invalid(*_UNCLEAN), RUNS, 2)
 def an_unclean_election(edit: Edit) -> None:
-    """A replica of an internal partition that is not in sync is elected, which nobody permitted."""
+    """A replica of an internal partition that is not in sync is elected, which nothing permits."""
     state, gap = _stands(edit)
     _change(edit, state, gap, isr=[88], leader=88, leaderRecoveryState=1)
 
 
 @mutation("internal-topics", invalid(*_UNCLEAN), RUNS, 2)
 def an_unclean_election_that_nobody_told(edit: Edit) -> None:
-    """A node that is not in sync is elected for an internal partition as if that were clean."""
+    """A node that is not in sync is elected for an internal partition as if the election were clean."""
     state, gap = _stands(edit)
     _change(edit, state, gap, isr=[88], leader=88)
 
 
 @mutation("internal-topics", invalid("leader-outside-isr"), RUNS, 2)
 def its_leader_leaves_the_isr(edit: Edit) -> None:
-    """The leader of an internal partition is taken out of the ISR, and leads on."""
+    """The leader of an internal partition is removed from the ISR, and remains the leader."""
     state, gap = _stands(edit)
     _change(edit, state, gap, isr=[replica for replica in state.isr if replica != state.leader])
 
 
 @mutation("internal-topics", invalid("isr-outside-replicas"), RUNS, 2)
 def a_stranger_in_its_isr(edit: Edit) -> None:
-    """The ISR of an internal partition gets a node that is no replica of it."""
+    """A node that is not a replica joins the ISR of an internal partition."""
     state, gap = _stands(edit)
     _change(edit, state, gap, isr=[*state.isr, 88])
 
 
 @mutation("internal-topics", invalid("restated-change"), RUNS, 2)
 def its_isr_is_restated(edit: Edit) -> None:
-    """A record changes the ISR of an internal partition to what it is."""
+    """A record sets the ISR of an internal partition to its present value."""
     state, gap = _stands(edit)
     _change(edit, state, gap, isr=list(state.isr))
 
 
 @mutation("internal-topics", invalid("isr-and-elr", "elr-beside-isr"), RUNS, 1)
 def a_member_is_eligible_too(edit: Edit) -> None:
-    """A member of the ISR of an internal partition is listed as an eligible leader replica too."""
+    """A member of the ISR of an internal partition is also an eligible leader replica."""
     state, gap = _stands(edit)
     _change(edit, state, gap, eligibleLeaderReplicas=[state.isr[-1]])
 
 
 @mutation("internal-topics", invalid("too-few-replicas", "reassignment-not-restored"), RUNS, 2)
 def it_loses_a_replica(edit: Edit) -> None:
-    """An internal partition has a replica less, and nobody asked for that."""
+    """An internal partition has one replica less, and nobody requested that."""
     state, gap = _stands(edit)
     left = [state.leader, *[r for r in state.replicas if r != state.leader][:-1]]
     _change(edit, state, gap, replicas=left, isr=[r for r in state.isr if r in left])

@@ -96,14 +96,14 @@ def _written_every_second(edit: Edit) -> None:
 
 @mutation("kept-starts", _NOT_KEPT, RUNS, 2)
 def not_written_for_long(edit: Edit) -> None:
-    """Starts are to be written every second, and a disk lacks a deletion of half a minute ago."""
+    """Log starts must be written every second, and a disk lacks a deletion of half a minute ago."""
     _written_every_second(edit)
     _on_disk(edit, UNTOUCHED, _early(edit), 0)
 
 
 @mutation("kept-starts", VALID, RUNS, 1)
 def written_long_ago(edit: Edit) -> None:
-    """Starts are to be written every second, and all disks have all deletions that were acknowledged."""
+    """Log starts must be written every second, and all disks have all acknowledged deletions."""
     _written_every_second(edit)
     deleted = [tuple(o.value[0]) for _, o in pairs(edit.original, "delete-records") if o.type is OK]
     for partition, below in sorted(deleted):
@@ -113,5 +113,5 @@ def written_long_ago(edit: Edit) -> None:
 
 @mutation("kept-starts", VALID, RUNS, 2)
 def not_written_within_a_minute(edit: Edit) -> None:
-    """Starts are written every minute, and a disk lacks a deletion of half a minute ago."""
+    """Log starts are written every minute, and a disk lacks a deletion of half a minute ago."""
     _on_disk(edit, UNTOUCHED, _early(edit), 0)

@@ -83,14 +83,14 @@ def _known(edit: Edit, row: Row) -> int:
 
 @mutation(FAMILY, invalid("listed-end-behind"), RUN, 3)
 def an_end_below_what_was_acknowledged(edit: Edit) -> None:
-    """A leader tells that a partition ends right below the last record that had been acknowledged."""
+    """A leader lists an end of a partition right below the last record that had been acknowledged."""
     row = edit.chosen(row for row in _certain(edit, "latest") if _known(edit, row) > 0)
     _tell(edit, row, _known(edit, row))
 
 
 @mutation(FAMILY, invalid("listed-end-behind"), RUN, 3)
 def an_end_that_goes_back(edit: Edit) -> None:
-    """A leader tells an end of a partition below that which was told two seconds before."""
+    """A leader lists an end of a partition below the one that was listed two seconds before."""
     places = []
     rows = _certain(edit, "latest")
     for row in rows:
@@ -102,7 +102,7 @@ def an_end_that_goes_back(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("listed-end-behind"), RUN, 3)
 def a_stable_offset_that_goes_back(edit: Edit) -> None:
-    """A leader tells a last stable offset below that which was told two seconds before."""
+    """A leader lists a last stable offset below the one that was listed two seconds before."""
     places = []
     rows = _certain(edit, "stable")
     for row in rows:
@@ -114,7 +114,7 @@ def a_stable_offset_that_goes_back(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("listed-end-ahead"), RUN, 3)
 def an_end_beyond_what_was_sent(edit: Edit) -> None:
-    """A leader tells that a partition ends behind a record that is sent seconds later."""
+    """A leader lists an end of a partition after a record that is sent seconds later."""
     begun = {o.index: i.time_ns for i, o in pairs(edit.original, "send")}
     places = []
     for row in _rows(edit, "latest", "stable"):
@@ -154,14 +154,14 @@ def _aborted(edit: Edit, row: Row, ended: Operation) -> bool:
 
 @mutation(FAMILY, invalid("stable-offset-ahead"), RUN, 2)
 def a_stable_offset_behind_an_open_transaction(edit: Edit) -> None:
-    """A leader tells a last stable offset right behind the first record of a transaction that is open."""
+    """A leader lists a last stable offset right after the first record of an open transaction."""
     row, offset = edit.chosen(_open(edit))
     _tell(edit, row, offset + 1)
 
 
 @mutation(FAMILY, invalid("listed-start-ahead"), RUN, 3)
 def a_log_that_begins_too_late(edit: Edit) -> None:
-    """A leader tells that a log begins behind every offset below which anybody asked to delete records."""
+    """A leader lists a start of a log that is above the offsets of all deletions."""
     below = {(o.key, number): 0 for o in edit.original.of("delete-records") for number, _ in o.value}
     for o in edit.original.of("delete-records"):
         for number, offset in o.value:
@@ -172,16 +172,17 @@ def a_log_that_begins_too_late(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("listed-time-wrong"), RUN, 2)
 def a_record_that_is_too_old(edit: Edit) -> None:
-    """By a timestamp a leader tells a record whose own timestamp is smaller."""
+    """A leader answers a search by time with a record whose own timestamp is smaller."""
     row = edit.chosen(row for row in _rows(edit, "since") if row.offset > 0)
     _tell(edit, row, row.offset, row.seen.value["since_ms"] - 1)
 
 
 @mutation(FAMILY, invalid("listed-time-wrong", "listed-end-ahead"), RUN, 2)
 def records_that_are_passed_over(edit: Edit) -> None:
-    """By a timestamp of seconds ago a leader tells that there is no record since, though there are.
+    """A leader answers a search by a time of seconds ago with no record, although there are some.
 
-    It has led since before that; one that has just truncated its log may tell that (docs/findings.md).
+    It has led since before that time. A leader that has just truncated its log may answer so
+    (docs/findings.md).
     """
     every = _rows(edit, "latest", "stable", "earliest", "newest", "since")
     led_ns: dict[tuple[str | None, str, int, int], int] = {}
@@ -203,7 +204,7 @@ def records_that_are_passed_over(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("listed-time-wrong"), RUN, 2)
 def an_old_record_is_the_newest(edit: Edit) -> None:
-    """A leader tells that the record with the largest timestamp is one of ten seconds ago."""
+    """A leader answers that the record with the largest timestamp is one of ten seconds ago."""
     places = []
     for row in _certain(edit, "newest"):
         mine = [r for r in acked(edit.original) if (r.topic, r.partition) == (row.topic, row.partition)]
@@ -217,7 +218,7 @@ def an_old_record_is_the_newest(edit: Edit) -> None:
 
 @mutation(FAMILY, VALID, RUN, 3)
 def a_partition_was_refused(edit: Edit) -> None:
-    """A leader refused to tell of one of its partitions."""
+    """A leader refused to list one of its partitions."""
     row = edit.chosen(_rows(edit, "latest", "stable", "earliest", "newest", "since"))
     rows = [each for each in row.seen.value["topics"][row.topic] if each[0] != row.partition]
     topics = row.seen.value["topics"] | {row.topic: rows}
@@ -226,13 +227,13 @@ def a_partition_was_refused(edit: Edit) -> None:
 
 @mutation(FAMILY, VALID, RUN, 2)
 def a_question_was_not_answered(edit: Edit) -> None:
-    """A broker did not answer to one question."""
+    """A broker did not answer one request."""
     edit.drop(edit.chosen(edit.original.observed("offsets")).index)
 
 
 @mutation(FAMILY, VALID, RUN, 1)
 def a_former_leader_tells_what_was(edit: Edit) -> None:
-    """A broker that was deposed seconds ago tells the end that it had told before."""
+    """A broker that was deposed seconds ago lists the same end as before."""
     every, places = _rows(edit, "latest"), []
     for row in every:
         same = [r for r in every if (r.topic, r.partition) == (row.topic, row.partition)]
@@ -250,7 +251,7 @@ def a_former_leader_tells_what_was(edit: Edit) -> None:
 
 @mutation(FAMILY, VALID, RUN, 2)
 def a_stable_offset_that_lags(edit: Edit) -> None:
-    """A leader tells the last stable offset that it had told before: some transaction is open."""
+    """A leader lists the same last stable offset as before: some transaction is open."""
     places = []
     rows = _certain(edit, "stable")
     for row in rows:
@@ -261,5 +262,5 @@ def a_stable_offset_that_lags(edit: Edit) -> None:
 
 @mutation(FAMILY, VALID, RUN, 2)
 def nothing_is_the_newest(edit: Edit) -> None:
-    """A leader tells no record with the largest timestamp: it is not committed yet."""
+    """A leader lists no record with the largest timestamp: it is not committed yet."""
     _tell(edit, edit.chosen(_rows(edit, "newest")), -1, -1)

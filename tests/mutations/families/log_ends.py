@@ -43,13 +43,13 @@ def _load(edit: Edit, further: int) -> None:
 
 @mutation("log-ends", invalid("replica-end-regression"), RUNS, 3)
 def loaded_without_its_last_record(edit: Edit) -> None:
-    """A broker starts again and loads a log that ends below what was acknowledged with it in sync."""
+    """A broker restarts and loads a log that ends below records acknowledged while it was in sync."""
     _load(edit, 0)
 
 
 @mutation("log-ends", VALID, RUNS, 3)
 def loaded_with_its_last_record(edit: Edit) -> None:
-    """A broker starts again and loads a log that ends behind all that was acknowledged."""
+    """A broker restarts and loads a log that ends after all acknowledged records."""
     _load(edit, 1)
 
 
@@ -70,13 +70,13 @@ def _load_metadata(edit: Edit, further: int) -> None:
 
 @mutation("log-ends", invalid("voter-end-regression"), RUNS, 2)
 def a_voter_loads_less_than_it_had(edit: Edit) -> None:
-    """A voter starts again and loads a metadata log that lacks the last committed record that it had."""
+    """A voter restarts and loads a metadata log that lacks the last committed record that it had."""
     _load_metadata(edit, -1)
 
 
 @mutation("log-ends", VALID, RUNS, 2)
 def a_voter_loads_what_it_had(edit: Edit) -> None:
-    """A voter starts again and loads a metadata log that ends where its leader told that it does."""
+    """A voter restarts and loads a metadata log that ends where its leader reported its end."""
     _load_metadata(edit, 0)
 
 
@@ -100,19 +100,19 @@ def _shrink(edit: Edit, behind: int, passed: int = 1) -> None:
 
 @mutation("log-ends", invalid("high-watermark-beyond-member"), RUNS, 2)
 def a_mark_beyond_a_member(edit: Edit) -> None:
-    """A leader drops a member of the ISR that had fetched less than what is below its high watermark."""
+    """A leader removes a member of the ISR that had not fetched up to its high watermark."""
     _shrink(edit, 1)
 
 
 @mutation("log-ends", VALID, RUNS, 2)
 def a_mark_at_a_members_end(edit: Edit) -> None:
-    """A leader drops a member of the ISR that had fetched all below its high watermark, and no more."""
+    """A leader removes a member of the ISR that had fetched up to its high watermark."""
     _shrink(edit, 0)
 
 
 @mutation("log-ends", invalid("acked-beyond-high-watermark"), RUNS, 2)
 def a_mark_below_what_was_acknowledged(edit: Edit) -> None:
-    """A leader logs a high watermark that has not passed the last record that was acknowledged."""
+    """A leader logs a high watermark that is not above the last acknowledged record."""
     _shrink(edit, 0, 0)
 
 
@@ -126,13 +126,13 @@ def _truncate(edit: Edit, behind: int) -> None:
 
 @mutation("log-ends", invalid("truncated-below-high-watermark"), RUNS, 2)
 def a_follower_cuts_off_what_was_committed(edit: Edit) -> None:
-    """A follower cuts off the last record below its high watermark; every leader was elected cleanly."""
+    """A follower truncates the last record below its high watermark; all elections were clean."""
     _truncate(edit, 1)
 
 
 @mutation("log-ends", VALID, RUNS, 2)
 def a_follower_cuts_off_what_was_not_committed(edit: Edit) -> None:
-    """A follower cuts off its log at its high watermark."""
+    """A follower truncates its log to its high watermark."""
     _truncate(edit, 0)
 
 
@@ -151,7 +151,7 @@ def a_follower_removes_what_was_acknowledged(edit: Edit) -> None:
 
 @mutation("log-ends", VALID, RUNS, 2)
 def a_follower_removes_what_was_not_acknowledged(edit: Edit) -> None:
-    """A follower truncates its log behind the last record that was acknowledged while it was in sync."""
+    """A follower truncates its log after the last record that was acknowledged while it was in sync."""
     _cut(edit, 0)
 
 

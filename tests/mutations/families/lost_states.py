@@ -57,21 +57,21 @@ def _refused(edit: Edit, error: str) -> tuple[Operation, Operation]:
 
 @mutation(FAMILY, VALID, ("txn",), 2)
 def fenced_when_its_state_is_lost(edit: Edit) -> None:
-    """A producer is fenced right after its coordinator's partition of the states may have lost its end."""
+    """A producer is fenced right after its partition of __transaction_state may have lost its end."""
     began, _ = _refused(edit, FENCED)
     lose(edit, began.key, began.time_ns - 1000)
 
 
 @mutation(FAMILY, VALID, ("txn",), 2)
 def forgotten_when_its_state_is_lost(edit: Edit) -> None:
-    """A transaction is forgotten while its coordinator's partition of the states may have lost its end."""
+    """A transaction is forgotten while its partition of __transaction_state may have lost its end."""
     began, ended = _refused(edit, "InvalidTxnStateError: [Error 48] InvalidTxnStateError: None")
     lose(edit, began.key, (began.time_ns + ended.time_ns) // 2)
 
 
 @mutation(FAMILY, invalid("fenced-without-rival"), ("txn",), 2)
 def fenced_when_the_state_of_another_is_lost(edit: Edit) -> None:
-    """A producer is fenced after a partition may have lost its end that keeps the states of others."""
+    """A producer is fenced after another partition of __transaction_state may have lost its end."""
     began, _ = _refused(edit, FENCED_C)
     lose(edit, began.key, began.time_ns - 1000, of_another=True)
 
@@ -107,7 +107,7 @@ def a_commit_turns_out_an_abort(edit: Edit) -> None:
 
 @mutation(FAMILY, _LOST, RUNS, 2)
 def a_commit_turns_out_an_abort_as_it_was_the_last(edit: Edit) -> None:
-    """A transaction is aborted after all; its coordinator may have lost its commit, which was the last."""
+    """In the end a transaction is aborted; its coordinator may have lost its commit, which was the last."""
     ended, _ = edit.chosen(_last_ones(edit))
     undone(edit, ended)
     lose(edit, ended.key, ended.time_ns + 1000)
@@ -115,7 +115,7 @@ def a_commit_turns_out_an_abort_as_it_was_the_last(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("lost-write"), RUNS, 2)
 def a_commit_turns_out_an_abort_though_it_was_done(edit: Edit) -> None:
-    """A transaction is aborted after all; its coordinator had ended the next one before the loss."""
+    """In the end a transaction is aborted; its coordinator had ended the next one before the loss."""
     ended, following = edit.chosen(_last_ones(edit))
     undone(edit, ended)
     lose(edit, ended.key, following.time_ns + 1000)
@@ -123,7 +123,7 @@ def a_commit_turns_out_an_abort_though_it_was_done(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("marker-against-answer"), RUNS, 2)
 def a_marker_is_wrong_and_the_state_of_another_is_lost(edit: Edit) -> None:
-    """An abort marker ends a committed transaction, and the states of others may be lost."""
+    """An abort marker ends a committed transaction; only states of other ids may be lost."""
     ended, _ = edit.chosen(_last_ones(edit))
     turned(edit, ended)
     lose(edit, ended.key, ended.time_ns + 1000, of_another=True)
@@ -137,7 +137,7 @@ def a_zombie_commits_as_its_rivals_epoch_is_lost(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("zombie-accepted"), ("txn",), 2)
 def a_zombie_commits_before_anything_is_lost(edit: Edit) -> None:
-    """A producer commits although a newer instance had fenced it, a second before states may be lost."""
+    """A producer that a newer instance had fenced commits, a second before states may be lost."""
     _zombie(edit, SECOND_NS)
 
 
@@ -176,28 +176,28 @@ def _given_again(edit: Edit) -> tuple[Operation, Operation, Operation]:
 
 @mutation(FAMILY, _LOST, ("txn",), 2)
 def an_epoch_is_given_again_that_is_lost(edit: Edit) -> None:
-    """Two instances are given one epoch, and between them their coordinator may have lost the first."""
+    """Two instances get one epoch; between them their coordinator may have lost the first."""
     first, began, _ = _given_again(edit)
     lose(edit, first.key, (first.time_ns + began.time_ns) // 2)
 
 
 @mutation(FAMILY, invalid("producer-epoch-given-again"), ("txn",), 2)
 def an_epoch_is_given_again_and_lost_later(edit: Edit) -> None:
-    """Two instances are given one epoch, a second before their coordinator may have lost anything."""
+    """Two instances get one epoch, a second before their coordinator may have lost anything."""
     first, _, second = _given_again(edit)
     lose(edit, first.key, second.time_ns + SECOND_NS)
 
 
 @mutation(FAMILY, invalid("producer-epoch-given-again"), ("txn",), 2)
 def an_epoch_is_given_again_and_that_of_another_is_lost(edit: Edit) -> None:
-    """Two instances are given one epoch, and between them the states of others may be lost."""
+    """Two instances get one epoch; between them only states of other ids may be lost."""
     first, began, _ = _given_again(edit)
     lose(edit, first.key, (first.time_ns + began.time_ns) // 2, of_another=True)
 
 
 @mutation(FAMILY, invalid("producer-epoch-given-again"), ("txn",), 2)
 def an_older_epoch_is_given(edit: Edit) -> None:
-    """An instance is given an epoch below the one that was given before."""
+    """An instance gets an epoch below that of the instance before it."""
     first, _, second = edit.chosen(one for one in _initialised(edit) if one[0].value["epoch"] > 0)
 
     def change(value: dict[str, Any]) -> None:
@@ -208,7 +208,7 @@ def an_older_epoch_is_given(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("producer-epoch-given-again"), RUNS, 2)
 def a_producer_id_is_given_to_two(edit: Edit) -> None:
-    """Two transactional ids are given one producer id."""
+    """Two transactional ids get one producer id."""
     known = [
         o for o in edit.original.of("init-transactions") if o.type is OK and o.value["epoch"] is not None
     ]
@@ -219,7 +219,7 @@ def a_producer_id_is_given_to_two(edit: Edit) -> None:
 
 @mutation(FAMILY, VALID, ("txn",), 2)
 def an_instance_is_given_a_new_producer_id(edit: Edit) -> None:
-    """An instance is given a new producer id: the epochs of the one before are used up."""
+    """An instance gets a new producer id: the epochs of the previous one are used up."""
     _, _, second = edit.chosen(_initialised(edit))
     fresh = 900_000 + edit.place
     for o in edit.original.of("init-transactions"):
@@ -229,7 +229,7 @@ def an_instance_is_given_a_new_producer_id(edit: Edit) -> None:
 
 @mutation(FAMILY, VALID, ("txn",), 2)
 def an_initialisation_was_not_answered(edit: Edit) -> None:
-    """An initialisation that got no answer: whichever epoch it was given, the next one is newer."""
+    """An initialisation got no answer; whatever its epoch is, the next one is newer."""
     first, _, _ = edit.chosen(_initialised(edit))
     times_ns = (first.time_ns - 2000, first.time_ns - 1000)
     asked = {"client": "kafka-python"}

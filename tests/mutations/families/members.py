@@ -30,7 +30,7 @@ def an_assignment_begins_beyond_all_commits(edit: Edit) -> None:
 
 @mutation("groups", invalid("committed-offset-lost"), RUNS, 3)
 def an_assignment_begins_between_two_commits(edit: Edit) -> None:
-    """A member is assigned a partition one record below what its group had committed, which nobody had."""
+    """A member is assigned a partition one record below its group's commit, at an offset never committed."""
     poll = edit.chosen(_later_generation(edit))
     known = {
         tuple(entry)
@@ -71,7 +71,7 @@ def a_commit_of_the_generation_before(edit: Edit) -> None:
 
 @mutation("groups", invalid("undelivered", "int-poll-skip"), RUNS, 2)
 def the_last_records_are_given_to_nobody(edit: Edit) -> None:
-    """A group that read to the end was never given a record shortly before it."""
+    """A group that read to the end never got a record shortly before it."""
     last = edit.original.of("poll")
     final_ns = phase_ns(edit.original, "final-read")
     drained = [
@@ -86,7 +86,7 @@ def the_last_records_are_given_to_nobody(edit: Edit) -> None:
 
 @mutation("groups", unknown("no member read to the end|groups"), RUNS, 1)
 def a_group_was_not_drained(edit: Edit) -> None:
-    """In the end no member of a group was given anything: its last polls returned nothing."""
+    """At the end no member of a group got anything: its last polls returned nothing."""
     final_ns = phase_ns(edit.original, "final-read")
     before = {o.process for o in edit.original.operations if o.time_ns < final_ns}
     for o in edit.original.operations:
@@ -99,7 +99,7 @@ def a_group_was_not_drained(edit: Edit) -> None:
 
 @mutation("groups", unknown("rebalanced"), RUNS, 1)
 def a_group_that_never_rebalanced(edit: Edit) -> None:
-    """Of a group nothing is known of any membership, so that nobody knows whether it ever rebalanced."""
+    """No membership of a group was recorded, so it is unknown whether it ever rebalanced."""
     group = next(iter(assignments(edit))).value["group"]
     for o in edit.original.of("poll"):
         if o.type is OK and o.value.get("group") == group and o.value.get("membership"):
@@ -137,17 +137,17 @@ def _commit_to_come(edit: Edit, ended: OperationType, error: str | None) -> None
 
 @mutation("groups", invalid("premature-commit"), RUNS, 3)
 def a_commit_of_a_generation_to_come(edit: Edit) -> None:
-    """A commit is acknowledged that names a generation far above the group's."""
+    """A commit of a generation far above the group's is acknowledged."""
     _commit_to_come(edit, OK, None)
 
 
 @mutation("groups", VALID, RUNS, 2)
 def a_commit_of_a_generation_to_come_is_refused(edit: Edit) -> None:
-    """A commit is refused that names a generation far above the group's."""
+    """A commit of a generation far above the group's is refused."""
     _commit_to_come(edit, FAIL, "error 22 (the generation is verified before the append)")
 
 
 @mutation("groups", VALID, RUNS, 2)
 def a_commit_of_a_generation_to_come_got_no_answer(edit: Edit) -> None:
-    """A commit got no answer that names a generation far above the group's."""
+    """A commit of a generation far above the group's got no answer."""
     _commit_to_come(edit, INFO, "timed out")

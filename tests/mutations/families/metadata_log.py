@@ -54,21 +54,21 @@ def _calm(edit: Edit, wanted: Callable[[State], bool]) -> tuple[State, int]:
 
 @mutation("metadata-log", invalid("leader-outside-isr"), RUNS, 2)
 def leader_outside_the_isr(edit: Edit) -> None:
-    """A record takes the leader out of the ISR and leaves it the leader."""
+    """A record removes the leader from the ISR, and it remains the leader."""
     state, offset = _calm(edit, lambda s: len(s.isr) > 2)
     insert_record(edit, offset, CHANGE, _named(state, isr=[r for r in state.isr if r != state.leader]))
 
 
 @mutation("metadata-log", invalid("isr-outside-replicas"), RUNS, 2)
 def isr_outside_the_replicas(edit: Edit) -> None:
-    """A record takes a broker into the ISR that is no replica of the partition."""
+    """A record adds a broker that is not a replica of the partition to its ISR."""
     state, offset = _calm(edit, lambda s: len(s.isr) > 1)
     insert_record(edit, offset, CHANGE, _named(state, isr=[*state.isr, 77]))
 
 
 @mutation("metadata-log", invalid("isr-and-elr", "elr-beside-isr"), RUNS, 2)
 def in_the_isr_and_in_the_elr(edit: Edit) -> None:
-    """A record lists a member of the ISR among the eligible leader replicas too."""
+    """A record has a member of the ISR among the eligible leader replicas."""
     state, offset = _calm(edit, lambda s: len(s.isr) > 2 and not s.elr)
     isr = [state.leader]
     insert_record(edit, offset, CHANGE, _named(state, isr=isr, eligibleLeaderReplicas=isr))
@@ -76,7 +76,7 @@ def in_the_isr_and_in_the_elr(edit: Edit) -> None:
 
 @mutation("metadata-log", invalid("elr-beside-isr"), RUNS, 2)
 def an_elr_beside_a_full_isr(edit: Edit) -> None:
-    """A record lists eligible leader replicas although the ISR has min.insync.replicas members."""
+    """A record has eligible leader replicas although the ISR has min.insync.replicas members."""
     state, offset = _calm(edit, lambda s: len(s.isr) > 2 and not s.elr)
     isr = [r for r in state.isr if r != _follower(state)]
     data = _named(state, isr=isr, eligibleLeaderReplicas=[_follower(state)])
@@ -89,7 +89,7 @@ def _follower(state: State) -> int:
 
 @mutation("metadata-log", invalid("restated-change"), RUNS, 2)
 def a_change_of_what_is_so_already(edit: Edit) -> None:
-    """A record changes the ISR of a partition to what it is."""
+    """A record sets the ISR of a partition to its present value."""
     state, offset = _calm(edit, lambda s: len(s.isr) > 1)
     insert_record(edit, offset, CHANGE, _named(state, isr=state.isr))
 
@@ -129,7 +129,7 @@ def a_fenced_broker_joins_an_isr(edit: Edit) -> None:
 
 @mutation("metadata-log", invalid("unclean-broker-kept"), KILLED, 1)
 def a_killed_broker_stays_eligible(edit: Edit) -> None:
-    """A broker was killed, and before it comes back a record lists it among the eligible ones."""
+    """A broker was killed, and before it returns a record has it among the eligible leader replicas."""
     history, span = edit.original, spans(edit.original)
     ids = {n["name"]: n["id"] for o in history.of("setup") for n in o.value["nodes"]}
     kills = [o for o in history.of("inject") if o.type == OK and o.value["kind"] == "kill"]
@@ -152,7 +152,7 @@ _UNCLEAN = ("unclean-election-unlicensed", "unflagged-election")
 
 @mutation("metadata-log", invalid(*_UNCLEAN), RUNS, 2)
 def an_unclean_election_that_nobody_permitted(edit: Edit) -> None:
-    """A replica outside the ISR is elected and recovers, where no config and no request allows it."""
+    """A replica outside the ISR is elected uncleanly, and no config and no request allows it."""
     state, offset = _shrunk(edit)
     data = _named(state, isr=[_outsider(state)], leader=_outsider(state), leaderRecoveryState=1)
     insert_record(edit, offset, CHANGE, data)
@@ -160,7 +160,7 @@ def an_unclean_election_that_nobody_permitted(edit: Edit) -> None:
 
 @mutation("metadata-log", invalid("unflagged-election"), RUNS, 2)
 def an_unclean_election_without_its_flag(edit: Edit) -> None:
-    """A replica outside the ISR and the ELR is elected as if that were a clean election."""
+    """A replica outside the ISR and the ELR is elected as if the election were clean."""
     state, offset = _shrunk(edit)
     data = _named(state, isr=[_outsider(state)], leader=_outsider(state))
     insert_record(edit, offset, CHANGE, data)
@@ -185,7 +185,7 @@ def _shrunk(edit: Edit) -> tuple[State, int]:
 
 @mutation("metadata-log", invalid(*_UNCLEAN), INTERNAL, 2)
 def an_unclean_election_of_an_internal_topic(edit: Edit) -> None:
-    """A replica of an internal topic that is not in the ISR is elected, which nobody permitted."""
+    """A replica of an internal topic that is not in the ISR is elected, which nothing permits."""
     history = edit.original
     places = []
     for state in states(history):
@@ -200,7 +200,7 @@ def an_unclean_election_of_an_internal_topic(edit: Edit) -> None:
 
 @mutation("metadata-log", invalid("metadata-divergence"), (*RUNS, "metadata", "voters"), 2)
 def another_batch_on_one_node(edit: Edit) -> None:
-    """One node's metadata log has another batch below the high watermark than those of the others."""
+    """One node's metadata log has another batch below the high watermark than the other logs."""
     log = edit.chosen(o for o in metadata_logs(edit.original) if o.value["count"] > 20)
     edit.change(log.index, rewritten(_other_crc))
 
@@ -211,14 +211,14 @@ def _other_crc(columns: Any) -> None:
 
 @mutation("metadata-log", invalid("metadata-divergence", "offset-gap"), (*RUNS, "metadata", "voters"), 1)
 def a_batch_is_missing_on_one_node(edit: Edit) -> None:
-    """One node's metadata log lacks a batch below the high watermark, and has those around it."""
+    """One node's metadata log lacks a batch below the high watermark, and has those before and after."""
     log = edit.chosen(o for o in metadata_logs(edit.original) if o.value["count"] > 20)
     edit.change(log.index, rewritten(lambda c: columns_kept_but(c, len(c["crc"]) // 2)))
 
 
 @mutation("metadata-log", invalid("leader-epoch-regression"), RUNS, 1)
 def epoch_of_the_quorum_goes_back(edit: Edit) -> None:
-    """The epochs along one node's metadata log go up and come down again."""
+    """Along one node's metadata log the epochs increase and then decrease."""
     log = edit.chosen(metadata_logs(edit.original))
     edit.change(log.index, rewritten(_risen))
 
@@ -229,7 +229,7 @@ def _risen(columns: Any) -> None:
 
 @mutation("metadata-log", invalid("two-leaders"), VOTED, 1)
 def two_leaders_of_one_epoch(edit: Edit) -> None:
-    """The metadata log has a second record of a new leader in one epoch, and it is another one."""
+    """The metadata log has a second record of a new leader in one epoch, with another leader."""
     changes = [r for r in longest(edit.original).value["records"] if r[2] == "LEADER_CHANGE"]
     offset, epoch, _, data = changes[-1]
     at = next(g for g in gaps(edit.original) if g > offset and epoch_at(edit.original, g) == epoch)
@@ -240,7 +240,7 @@ def two_leaders_of_one_epoch(edit: Edit) -> None:
 
 @mutation("metadata-log", invalid("metadata-committed-lost"), VOTED, 1)
 def all_nodes_lose_the_end(edit: Edit) -> None:
-    """All nodes' metadata logs, their disks whole, end far below the high watermark that leaders told."""
+    """All metadata logs end far below the high watermark that leaders reported; no disk was damaged."""
     marks = [
         o.value["high_watermark"] for o in edit.original.observed("quorum") if "high_watermark" in o.value
     ]
@@ -252,7 +252,7 @@ def all_nodes_lose_the_end(edit: Edit) -> None:
 
 @mutation("metadata-log", VALID, RUNS, 1)
 def one_node_lags(edit: Edit) -> None:
-    """One of the nodes, that are a majority without it, has not fetched the last records yet."""
+    """One node, without which there is a majority, has not fetched the last records yet."""
     history = edit.original
     log = edit.chosen(metadata_logs(history))
     edit.change(log.index, rewritten(lambda c: kept(c, slice(0, len(c["crc"]) - 2))))
@@ -261,14 +261,14 @@ def one_node_lags(edit: Edit) -> None:
 
 @mutation("metadata-log", unknown("metadata"), RUNS, 1)
 def records_of_the_second_half_are_missing(edit: Edit) -> None:
-    """The decoded records of all nodes end at the middle of their logs, of which the batches tell more."""
+    """The decoded records of all nodes end in the middle of their logs, but the batches do not."""
     for log in metadata_logs(edit.original):
         edit.change(log.index, lambda v: v.update(records=[r for r in v["records"] if r[0] < v["end"] // 2]))
 
 
 @mutation("metadata-log", unknown("metadata"), RUNS, 1)
 def records_of_the_first_half_are_missing(edit: Edit) -> None:
-    """The decoded records of all nodes begin at the middle of their logs, without a snapshot of before."""
+    """The decoded records of all nodes begin in the middle of their logs, without a snapshot."""
     for log in metadata_logs(edit.original):
         edit.change(log.index, lambda v: v.update(records=[r for r in v["records"] if r[0] >= v["end"] // 2]))
 
@@ -282,7 +282,7 @@ def no_node_could_decode_its_log(edit: Edit) -> None:
 
 @mutation("metadata-log", unknown("was not decoded"), RUNS, 1)
 def one_node_could_not_decode_its_log(edit: Edit) -> None:
-    """One node's metadata log could not be decoded; those of the others tell the same records."""
+    """One node's metadata log could not be decoded; the others have the same records."""
     log = edit.chosen(o for o in metadata_logs(edit.original) if o.index != longest(edit.original).index)
     edit.change(log.index, lambda value: value.update(_UNDECODED))
 
@@ -369,7 +369,7 @@ def acknowledged_before_it_was_appended(edit: Edit) -> None:
 
 @mutation("metadata-log", invalid("metadata-ack-lost", "reassignment-lost"), ("moves",), 3)
 def an_acknowledged_reassignment_is_in_no_log(edit: Edit) -> None:
-    """No log of any node has the reassignment of a partition that was acknowledged, nor what came of it."""
+    """No node's log has an acknowledged reassignment of a partition, nor its result."""
     moves = [
         (o, target)
         for _, o in acknowledged(edit, "alter-reassignments")
@@ -398,14 +398,14 @@ def an_acknowledged_reassignment_is_in_no_log(edit: Edit) -> None:
     2,
 )
 def an_acknowledged_voter_is_in_no_log(edit: Edit) -> None:
-    """No log of any node has the set of voters with one whose addition was acknowledged."""
+    """No node's log has the set of voters after an acknowledged addition."""
     sets = [r[0] for r in longest(edit.original).value["records"] if r[2] == "KRAFT_VOTERS"]
     drop_records(edit, {edit.chosen(sets[1:-1])})
 
 
 @mutation("metadata-log", invalid("voter-change-not-single", "voter-unexplained"), ("voters",), 2)
 def two_voters_change_at_once(edit: Edit) -> None:
-    """A set of voters in the log differs from the one before it by two."""
+    """Two sets of voters that follow each other in the log differ by two voters."""
     sets = [r[0] for r in longest(edit.original).value["records"] if r[2] == "KRAFT_VOTERS"]
     change_record(edit, edit.chosen(sets[1:]), _one_voter_becomes_another)
 

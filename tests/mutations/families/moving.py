@@ -93,7 +93,7 @@ _REPLICAS = ("reassignment-unasked", "reassignment-lost")
 
 @mutation("administration", invalid("too-few-replicas", "reassignment-not-restored"), RUNS, 2)
 def a_replica_less(edit: Edit) -> None:
-    """A record takes a replica away from a partition, and nobody asked for that."""
+    """A record removes a replica of a partition, and nobody requested that."""
     state, gap = _late(edit)
     left = [state.leader, *[r for r in state.replicas if r != state.leader][:-1]]
     _change(edit, state, gap, replicas=left, isr=left)
@@ -101,7 +101,7 @@ def a_replica_less(edit: Edit) -> None:
 
 @mutation("administration", invalid(*_REPLICAS), ("chaos", "moves"), 2)
 def another_replica_instead(edit: Edit) -> None:
-    """A record gives a partition another node for one of its replicas, and nobody asked for that."""
+    """A record replaces a replica of a partition by another node, and nobody requested that."""
     state, gap = _late(edit)
     other = next(r for r in (1, 2, 3, 4) if r not in state.replicas)
     now = [state.leader, *[r for r in state.replicas if r != state.leader][:-1], other]
@@ -119,7 +119,7 @@ def completed_before_it_was_in_sync(edit: Edit) -> None:
 
 @mutation("administration", invalid("reassignment-premature"), MOVING, 2)
 def in_sync_as_it_was_added(edit: Edit) -> None:
-    """The record that begins a reassignment completes it, with an ISR that has what it added."""
+    """The record that starts a reassignment completes it, with the added replicas in the ISR."""
     begins = [
         s for s in states(edit.original) if s.topic in own(edit.original) and s.data.get("addingReplicas")
     ]
@@ -148,7 +148,7 @@ def _added(edit: Edit, state: State) -> set[int]:
 
 @mutation("administration", invalid("reassignment-lost", "metadata-ack-lost"), MOVING, 2)
 def a_reassignment_came_to_nothing(edit: Edit) -> None:
-    """An acknowledged reassignment is in no log: neither its beginning nor its end."""
+    """An acknowledged reassignment is in no log: neither its start nor its end."""
     begins = [
         s for s in states(edit.original) if s.topic in own(edit.original) and s.data.get("addingReplicas")
     ]
@@ -159,7 +159,7 @@ def a_reassignment_came_to_nothing(edit: Edit) -> None:
 
 @mutation("administration", invalid("reassignment-without-end", "reassignment-lost"), MOVING, 1)
 def a_reassignment_without_an_end(edit: Edit) -> None:
-    """A reassignment whose replicas are all in sync goes on to the end of the run."""
+    """A reassignment whose replicas are all in sync is ongoing until the end of the run."""
     same = [s for s in states(edit.original) if (s.topic, s.partition) == ("log-0", 0)]
     last = same[-1]
 
@@ -168,7 +168,7 @@ def a_reassignment_without_an_end(edit: Edit) -> None:
 
 @mutation("administration", invalid("reassignment-held-up"), MOVING, 2)
 def a_reassignment_that_was_held_up(edit: Edit) -> None:
-    """The record that has all added replicas in sync does not complete a reassignment; a later one does."""
+    """The record with all added replicas in sync does not complete a reassignment; a later one does."""
     free = gaps(edit.original)
     ends = [s for s in states(edit.original) if s.topic in own(edit.original) and _completes(s)]
     later = ((s, next((gap for gap in free if s.offset < gap < s.until), None)) for s in ends)
@@ -195,7 +195,7 @@ def a_preferred_leader_was_elected_again(edit: Edit) -> None:
 
 @mutation("administration", invalid("election-contradicts-state"), ("chaos", "format-1"), 1)
 def a_partition_is_unknown(edit: Edit) -> None:
-    """An election is refused, for there is no such partition, and the log has had it from the beginning."""
+    """An election is refused because the partition is unknown, which the log has from the beginning."""
     answer = next(o for o in _elections(edit) if o.value["results"][0][2] == 84)
 
     def change(value: dict[str, Any]) -> None:
@@ -206,7 +206,7 @@ def a_partition_is_unknown(edit: Edit) -> None:
 
 @mutation("administration", invalid("election-contradicts-state"), ("chaos", "format-1"), 1)
 def nobody_was_eligible(edit: Edit) -> None:
-    """An unclean election is refused, for nobody can be elected, and all replicas were there."""
+    """An unclean election is refused because no replica is eligible, while all were available."""
     answer = next(o for o in _elections(edit) if o.key == "unclean")
 
     def change(value: dict[str, Any]) -> None:
@@ -217,21 +217,21 @@ def nobody_was_eligible(edit: Edit) -> None:
 
 @mutation("administration", unknown("operations-seen"), ("chaos", "smoke", "txn"), 1)
 def fewer_operations_than_were_meant(edit: Edit) -> None:
-    """The scenario asks for more answered reassignments than there were."""
+    """The scenario requires more answered reassignments than there were."""
     setup = next(iter(edit.original.of("setup")))
     edit.change(setup.index, lambda value: value.update(operations_min={"reassign": 7}))
 
 
 @mutation("administration", unknown("script-played"), ("moves", "disks", "elections", "voters"), 1)
 def a_move_did_not_come_about(edit: Edit) -> None:
-    """What a script waited for did not come about in time."""
+    """A condition that a script waited for was not reached in time."""
     waited = [o for o in edit.original.of("await") if o.type is OK]
     edit.set(waited[-1].index, type=INFO, error="was not reached within 30 s")
 
 
 @mutation("administration", unknown("script-played"), ("moves", "disks", "elections", "voters"), 1)
 def the_script_never_ended(edit: Edit) -> None:
-    """Nothing tells that a script was played to its end."""
+    """Nothing shows that a script ran to its end."""
     edit.drop(*[o.index for o in edit.original.of("moves") if o.type is OK])
 
 
@@ -244,7 +244,7 @@ def _asked(edit: Edit, f: str, key: Any, value: dict[str, Any], **ended: Any) ->
 
 @mutation("administration", VALID, ASKED, 1)
 def a_reassignment_of_unknown_fate(edit: Edit) -> None:
-    """A reassignment is asked for, and not answered; nothing tells of it."""
+    """A reassignment is requested and not answered, and nothing else shows it."""
     targets = [[max(own(edit.original)), 0, [3, 1, 2]]]
     value = {"targets": targets, "throttle_bytes_per_s": None, "to": "n1"}
     _asked(
@@ -268,7 +268,7 @@ def a_reassignment_of_nothing_is_refused(edit: Edit) -> None:
 
 @mutation("administration", VALID, ASKED, 1)
 def nothing_is_there_to_be_cancelled(edit: Edit) -> None:
-    """A cancellation is refused, for no reassignment is under way."""
+    """A cancellation is refused because no reassignment is ongoing."""
     topic = max(own(edit.original))
     value = {"targets": [[topic, 0, None]], "throttle_bytes_per_s": None, "to": "n1"}
     answer = {"results": [[topic, 0, 85, "No partition reassignment is in progress."]]}
@@ -277,7 +277,7 @@ def nothing_is_there_to_be_cancelled(edit: Edit) -> None:
 
 @mutation("administration", VALID, ASKED, 1)
 def an_election_is_not_answered(edit: Edit) -> None:
-    """A preferred election is asked for, and not answered."""
+    """A preferred election is requested, and not answered."""
     value = {"partitions": [[max(own(edit.original)), 0]], "to": "n1"}
     answer = {"code": -1, "results": []}
     _asked(edit, "elect-leaders", "preferred", value, answer=answer, ended=INFO, error="timeout")
@@ -285,7 +285,7 @@ def an_election_is_not_answered(edit: Edit) -> None:
 
 @mutation("administration", VALID, ("elections", "voters"), 1)
 def a_voter_that_is_one_is_not_added(edit: Edit) -> None:
-    """The addition of a voter that is one already is refused."""
+    """The addition of a node that is a voter already is refused."""
     added = next(o for o in edit.original.of("add-voter") if o.type is OK)
     _asked(
         edit,

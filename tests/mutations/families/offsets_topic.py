@@ -101,7 +101,7 @@ def a_commit_is_in_no_log(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("commit-in-no-log"), RUN, 3)
 def a_record_commits_another_offset(edit: Edit) -> None:
-    """The record of an acknowledged commit has another offset than that which was asked for."""
+    """The record of an acknowledged commit has another offset than the request."""
     record = edit.chosen(_written(edit)).record
 
     def change(stretch: list[Any]) -> None:
@@ -122,7 +122,7 @@ def a_commit_in_no_log_that_nobody_acknowledged(edit: Edit) -> None:
 
 @mutation(FAMILY, VALID, RUN, 2)
 def a_batch_that_nobody_could_read(edit: Edit) -> None:
-    """A part of the offsets topic's log could not be read, in which an acknowledged commit stands."""
+    """A part of the offsets topic's log that has an acknowledged commit could not be read."""
     one = edit.chosen(_written(edit))
 
     def change(stretch: list[Any]) -> None:
@@ -134,7 +134,7 @@ def a_batch_that_nobody_could_read(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("committed-without-member"), RUN, 2)
 def a_replica_lacks_commits(edit: Edit) -> None:
-    """From the first commit on the leader and all others have logs that end before all acknowledged ones."""
+    """From the first commit on, all logs of its partition, also the leader's, end before that commit."""
     one = edit.chosen(_written(edit)[:1] * edit.of)
     for o in edit.original.observed(ENDS):
 
@@ -191,7 +191,7 @@ def the_last_commit_is_compacted_away(edit: Edit) -> None:
 
 @mutation(FAMILY, VALID, RUN, 2)
 def a_deleted_commit_is_compacted_away(edit: Edit) -> None:
-    """A commit is gone from all replicas, and a deletion of the same offset stands behind it."""
+    """A commit is gone from all replicas, and a deletion of the same offset follows it."""
     partition, offset = edit.chosen(_last(edit))
     found = next(
         (o, stretch, record)
@@ -208,13 +208,13 @@ def a_deleted_commit_is_compacted_away(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("commit-compacted-away"), RUN, 2)
 def a_commit_that_an_aborted_transaction_replaces(edit: Edit) -> None:
-    """A commit is gone from all replicas, and only one in an aborted transaction stands behind it."""
+    """A commit is gone from all replicas, and only one in an aborted transaction follows it."""
     _replaced_in_transaction(edit, "abort")
 
 
 @mutation(FAMILY, VALID, RUN, 2)
 def a_commit_that_a_committed_transaction_replaces(edit: Edit) -> None:
-    """A commit is gone from all replicas, and one in a transaction that was committed stands behind it."""
+    """A commit is gone from all replicas, and one in a committed transaction follows it."""
     _replaced_in_transaction(edit, "commit")
 
 

@@ -25,13 +25,13 @@ def _refused(edit: Edit) -> Iterator[Operation]:
 
 @mutation(FAMILY, invalid("outsider-commit"), RUN, 4)
 def a_reset_that_is_taken(edit: Edit) -> None:
-    """A group that has a member takes offsets of somebody who is none."""
+    """A group that has a member accepts a commit of a client that is not a member."""
     edit.set(edit.chosen(_refused(edit)).index, type=OK, error=None)
 
 
 @mutation(FAMILY, invalid("committed-offset-lost"), RUN, 2)
 def a_reset_that_is_refused_and_takes_effect(edit: Edit) -> None:
-    """A member begins where somebody who is none had asked for, to whom it was refused."""
+    """A member begins at an offset that a client outside the group had tried to commit, and was refused."""
     places = []
     for refused in _refused(edit):
         wanted = dict(refused.value["offsets"])
@@ -50,20 +50,20 @@ def a_reset_that_is_refused_and_takes_effect(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("group-deleted-with-members"), RUN, 2)
 def a_group_that_is_deleted(edit: Edit) -> None:
-    """A group is deleted while its last member is one."""
+    """A group is deleted while it has a member."""
     asked = [o for _, o in pairs(edit.original, "delete-group") if o.type is FAIL and "68" in str(o.error)]
     edit.set(edit.chosen(asked).index, type=OK, error=None)
 
 
 @mutation(FAMILY, VALID, RUN, 2)
 def a_deletion_without_an_answer(edit: Edit) -> None:
-    """Nobody hears whether a group was deleted."""
+    """The deletion of a group gets no answer."""
     asked = [o for _, o in pairs(edit.original, "delete-group")]
     edit.set(edit.chosen(asked).index, type=INFO, error="timed out")
 
 
 @mutation(FAMILY, VALID, RUN, 2)
 def a_reset_that_was_not_asked_for(edit: Edit) -> None:
-    """One reset that was refused is not asked for."""
+    """One reset that was refused is left out."""
     places = [(i, o) for i, o in pairs(edit.original, "commit") if o.value.get("outsider") and o.type is FAIL]
     edit.drop(*(o.index for o in edit.chosen(places)))

@@ -20,25 +20,25 @@ def _completed(edit: Edit, f: str) -> Operation:
 
 @mutation("probes", unknown("fault|probe|inject|proven"), RUNS, 1)
 def the_probe_of_an_injection_is_empty(edit: Edit) -> None:
-    """A fault is said to be in force, and its probe tells nothing that proves it."""
+    """A fault counts as in force, and its probe has no proof."""
     edit.change(_completed(edit, "inject").index, lambda value: value.update(probe={}))
 
 
 @mutation("probes", unknown("heal|probe|proven"), RUNS, 1)
 def the_probe_of_a_heal_is_empty(edit: Edit) -> None:
-    """A fault is said to be healed, and its probe tells nothing that proves it."""
+    """A fault counts as healed, and its probe has no proof."""
     edit.change(_completed(edit, "heal").index, lambda value: value.update(probe={}))
 
 
 @mutation("probes", unknown("faults-injected|fault-proven"), RUNS, 1)
 def an_injection_was_not_confirmed(edit: Edit) -> None:
-    """A fault was attempted, and its probe did not see it in force."""
+    """A fault was injected, and its probe did not see that it took effect."""
     edit.set(_completed(edit, "inject").index, type=INFO, error="the probe saw nothing of it")
 
 
 @mutation("probes", unknown("fault-healed"), RUNS, 1)
 def a_heal_was_not_confirmed(edit: Edit) -> None:
-    """A fault's heal was attempted, and its probe did not see it gone."""
+    """A fault was healed, and its probe did not see that it is gone."""
     edit.set(_completed(edit, "heal").index, type=INFO, error="the node does not answer")
 
 
@@ -52,7 +52,7 @@ def a_fault_was_held_for_a_moment(edit: Edit) -> None:
 
 @mutation("probes", unknown("faults-injected"), ("smoke", "txn", "copy", "groups", "offsets", "metadata"), 1)
 def no_fault_at_all(edit: Edit) -> None:
-    """Nothing of any planned fault is in the history, and its journals are whole."""
+    """The history has none of the planned faults, and its journals are complete."""
     history = edit.original
     edit.drop(*[o.index for f in ("inject", "heal") for o in history.of(f)])
     first = {o.node: o.index for o in reversed(history.observed("node"))}
@@ -67,7 +67,7 @@ def the_run_did_not_end(edit: Edit) -> None:
 
 @mutation("probes", unknown("recover"), RUNS, 1)
 def nobody_waited_for_recovery(edit: Edit) -> None:
-    """Nothing tells whether the partitions recovered."""
+    """Nothing shows whether the partitions recovered."""
     edit.drop(*[o.index for o in edit.original.of("recover")])
 
 
@@ -86,7 +86,7 @@ def a_partition_did_not_recover(edit: Edit) -> None:
 
 @mutation("probes", unknown("final"), FINAL, 2)
 def a_final_read_did_not_end(edit: Edit) -> None:
-    """A final read of one partition gave up on its way, and nothing tells of what stood behind."""
+    """A final read of one partition gave up before the end, and nothing else shows the rest."""
     topic = max(own(edit.original))
     read = edit.draw.choice(final_reads(edit.original, topic, edit.place))
 
@@ -106,7 +106,7 @@ def nobody_read_at_the_end(edit: Edit) -> None:
 
 @mutation("probes", invalid("node-died"), RUNS, 1)
 def a_node_died_by_itself(edit: Edit) -> None:
-    """A node that no fault hit ended and ran again, before the load was over."""
+    """A node that no fault hit ended and was restarted before the end of the load."""
     history = edit.original
     hit = {t for o in history.of("inject") for t in (o.value or {}).get("targets", ())}
     nodes = [n["name"] for o in history.of("setup") for n in o.value["nodes"]]
@@ -121,7 +121,7 @@ def a_node_died_by_itself(edit: Edit) -> None:
 
 @mutation("probes", invalid("node-died"), ("chaos", "smoke", "txn", "moves", "deletions"), 1)
 def a_node_started_again_by_itself(edit: Edit) -> None:
-    """A node that ran, and that no fault hit then, runs again since a later time: nobody saw it end."""
+    """A node that no fault hit has a later start time: its process was replaced unseen."""
     seen = next(iter(reversed([o for o in edit.original.observed("node") if o.value["status"] == "running"])))
     at_ns = max(seen.time_ns, phase_ns(edit.original, "heal")) + 1_000_000
     edit.add(seen, at_ns, value=seen.value | {"started_at": "2026-11-22T23:59:59.0Z"})
@@ -132,7 +132,7 @@ UNEXPECTED = "Unexpected error occurred while processing data for partition log-
 
 @mutation("probes", invalid("fetcher-stopped"), RUNS, 1)
 def a_fetcher_stopped(edit: Edit) -> None:
-    """A broker logged, before the load, an error for which its fetcher set a partition aside."""
+    """Before the load, a broker logged an error after which its fetcher dropped a partition."""
     _logged(edit, UNEXPECTED)
 
 
@@ -155,7 +155,7 @@ def _logged(edit: Edit, text: str) -> None:
 
 @mutation("probes", VALID, ("chaos",), 1)
 def a_drawn_fault_found_its_target_held(edit: Edit) -> None:
-    """One fault more was drawn, and not attempted because another one held its target."""
+    """One more fault was drawn, and not attempted because another one held its target."""
     history = edit.original
     invoked, injected = next(pairs(history, "inject"))
     at_ns = injected.time_ns + 500_000_000
@@ -180,5 +180,5 @@ def a_flushed_log_is_shorter(edit: Edit) -> None:
 
 @mutation("probes", VALID, RUNS, 1)
 def a_flushed_log_is_whole(edit: Edit) -> None:
-    """After a loss of power each log reaches the recovery point on the same disk, and one ends behind it."""
+    """After a loss of power each log reaches the recovery point on the same disk, and one is longer."""
     _powerless(edit, -3)

@@ -90,14 +90,14 @@ def _abort_raised(columns: Columns, row: int) -> None:
 
 @mutation("epochs", invalid("marker-of-another-transaction"), TXN, 4)
 def a_commit_two_epochs_later(edit: Edit) -> None:
-    """On all replicas the commit marker behind a batch has the epoch after the next one."""
+    """On all replicas the commit marker after a batch has an epoch that is higher by two."""
     ending = edit.chosen(_endings(edit, -1, COMMIT))
     _on_all(edit, ending, _raise(2), ending.at(-1))
 
 
 @mutation("epochs", invalid("marker-of-another-transaction"), TXN, 4)
 def a_late_marker_of_the_transaction_before(edit: Edit) -> None:
-    """After a commit with a raised epoch, a batch of that epoch is ended by another marker of it."""
+    """After a commit that raised the epoch, a batch of that epoch has a marker of the same epoch."""
     ending = edit.chosen(_endings(edit, -1, COMMIT, -1, COMMIT))
     _on_all(edit, ending, _raise(1), ending.at(-3), ending.at(-1))
     _on_all(edit, ending, _begin_epoch, ending.at(-2))
@@ -129,7 +129,7 @@ def two_transactions_of_one_epoch(edit: Edit) -> None:
 
 @mutation("epochs", invalid("marker-shared"), ("txn", "listed-txn"), 2)
 def two_epochs_before_one_marker(edit: Edit) -> None:
-    """A record of nobody is in place of an abort marker, and the next batch has the next epoch."""
+    """Another record is in place of an abort marker, and the next batch has the next epoch."""
     ending = edit.chosen(_endings(edit, -1, ABORT, -1, COMMIT))
     _on_all(edit, ending, of_nobody, ending.at(-3))
     _on_all(edit, ending, _begin_epoch, ending.at(-2))
@@ -138,7 +138,7 @@ def two_epochs_before_one_marker(edit: Edit) -> None:
 
 @mutation("epochs", invalid("producer-epoch-regression"), ("txn", "listed-txn"), 4)
 def a_marker_of_an_old_epoch(edit: Edit) -> None:
-    """On all replicas the marker behind a batch has an older producer epoch."""
+    """On all replicas the marker after a batch has an older producer epoch."""
     ending = edit.chosen([each for each in _endings(edit, -1, COMMIT) if each.epoch > 0])
     _on_all(edit, ending, _raise(-1), ending.at(-1))
 

@@ -35,14 +35,14 @@ def _follower(value: dict[str, Any]) -> list[Any]:
 
 @mutation("quorum", invalid("high-watermark-unfounded", "high-watermark-beyond-log"), RUNS, 3)
 def high_watermark_above_the_leaders_end(edit: Edit) -> None:
-    """A leader tells of a high watermark above the end of its own log."""
+    """A leader reports a high watermark above the end of its own log."""
     answer = edit.chosen(leaders(edit))
     edit.change(answer.index, lambda v: v.update(high_watermark=_of(v, v["leader_id"])[2] + 7))
 
 
 @mutation("quorum", invalid("high-watermark-unfounded", "hw-regression"), RUNS, 3)
 def high_watermark_above_a_majority(edit: Edit) -> None:
-    """A leader tells of a high watermark that no follower had fetched, then or shortly after."""
+    """A leader reports a high watermark that no follower had fetched, then or shortly after."""
     answer = edit.chosen(leaders(edit))
 
     def change(value: dict[str, Any]) -> None:
@@ -54,7 +54,7 @@ def high_watermark_above_a_majority(edit: Edit) -> None:
 
 @mutation("quorum", invalid("follower-beyond-leader"), RUNS, 2)
 def a_follower_beyond_the_leader(edit: Edit) -> None:
-    """A leader tells of a voter whose log ends beyond its own."""
+    """A leader reports a voter whose log ends after its own."""
     answer = edit.chosen(leaders(edit))
 
     def change(value: dict[str, Any]) -> None:
@@ -65,7 +65,7 @@ def a_follower_beyond_the_leader(edit: Edit) -> None:
 
 @mutation("quorum", invalid("voter-end-regression"), VOTED, 2)
 def a_voters_end_goes_back(edit: Edit) -> None:
-    """In a later epoch a leader tells of a voter that it ends far below what it had of an earlier epoch."""
+    """In a later epoch a leader reports that a voter's log ends far below what it had in an earlier one."""
     history = edit.original
     first = min(o.value["leader_epoch"] for o in leaders(edit))
     wiped = {
@@ -116,7 +116,7 @@ def another_leader_of_the_epoch(edit: Edit) -> None:
 
 @mutation("quorum", invalid("zombie-leader"), RUNS, 1)
 def a_leader_that_is_no_voter_goes_on(edit: Edit) -> None:
-    """A leader tells for long that it is no voter any more, and that this is committed."""
+    """For long a leader reports that it is no longer a voter, and that this is committed."""
     by_epoch = Counter(o.value["leader_epoch"] for o in leaders(edit))
     epoch = by_epoch.most_common(1)[0][0]
     for o in leaders(edit):
@@ -132,7 +132,7 @@ def _leader_outside(value: dict[str, Any]) -> None:
 
 @mutation("quorum", invalid("hw-regression"), RUNS, 2)
 def high_watermark_goes_back(edit: Edit) -> None:
-    """A leader's high watermark is lower than the same leader told in the same epoch before."""
+    """A leader's high watermark is lower than the one that it reported before in the same epoch."""
     faults = [o.time_ns for f in ("inject", "heal") for o in edit.original.of(f)]
     first_ns, last_ns = min(faults), max(faults)
     places = [
@@ -148,7 +148,7 @@ def high_watermark_goes_back(edit: Edit) -> None:
 
 @mutation("quorum", invalid("voter-unexplained", "voter-change-not-single", "broker-as-voter"), RUNS, 2)
 def a_voter_that_nobody_added(edit: Edit) -> None:
-    """A leader tells of a voter that is in no set of voters, and whose addition nobody asked for."""
+    """A leader reports a voter that is in no set of voters, and whose addition nobody requested."""
     answer = edit.chosen(leaders(edit))
     for o in leaders(edit):
         if o.index >= answer.index:
@@ -194,7 +194,7 @@ def states(edit: Edit, wanted: Callable[[dict[str, Any]], bool]) -> list[Operati
 
 @mutation("votes", invalid("double-vote"), VOTED, 3)
 def two_votes_in_one_epoch(edit: Edit) -> None:
-    """A voter that voted for one candidate of an epoch is seen to have voted for another one of it."""
+    """A voter that voted for one candidate of an epoch has a vote for another one on its disk."""
     seen = edit.chosen(states(edit, lambda v: v["voted_id"] is not None and v["voted_id"] >= 0))
     ids = sorted(
         n["id"] for o in edit.original.of("setup") for n in o.value["nodes"] if "controller" in n["roles"]
@@ -206,14 +206,14 @@ def two_votes_in_one_epoch(edit: Edit) -> None:
 
 @mutation("votes", invalid("epoch-regression"), VOTED, 3)
 def the_epoch_of_a_voter_goes_back(edit: Edit) -> None:
-    """A voter's file tells of a lower epoch than it did before."""
+    """A voter's file has a lower epoch than before."""
     seen = edit.chosen(states(edit, lambda v: v["leader_epoch"] > 1))
     edit.add(seen, seen.time_ns + 1000, value=seen.value | {"leader_epoch": seen.value["leader_epoch"] - 1})
 
 
 @mutation("votes", invalid("two-leaders"), RUNS, 2)
 def another_leader_in_a_file(edit: Edit) -> None:
-    """A node's file tells of another leader of an epoch than the others' files."""
+    """A node's file has another leader of an epoch than the other nodes' files."""
     history = edit.original
     seen = edit.chosen(states(edit, lambda v: v["leader_id"] >= 0))
     ids = [n["id"] for o in history.of("setup") for n in o.value["nodes"] if "controller" in n["roles"]]
@@ -232,14 +232,14 @@ def a_directory_has_another_id(edit: Edit) -> None:
 
 @mutation("votes", invalid("cluster-id-changed"), RUNS, 2)
 def a_cluster_has_another_id(edit: Edit) -> None:
-    """A node's file tells of another cluster than before."""
+    """A node's file has another cluster id than before."""
     seen = edit.chosen(states(edit, lambda v: v.get("cluster_id") is not None))
     edit.change(seen.index, lambda value: value.update(cluster_id="AbCdEfGhIjKlMnOpQrStUw"))
 
 
 @mutation("votes", VALID, RUNS, 2)
 def a_file_is_read_again(edit: Edit) -> None:
-    """A node's file is read a second time, and is as it was."""
+    """A node's file is read a second time, and is the same."""
     seen = edit.chosen(edit.original.observed("quorum-state"))
     edit.add(seen, seen.time_ns + 1000)
 

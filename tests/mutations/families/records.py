@@ -56,7 +56,7 @@ def not_in_final_reads(edit: Edit) -> None:
 
 @mutation("records", invalid("client-disagreement", "poll-skip", "int-poll-skip"), LOGS, 2)
 def not_in_one_final_read(edit: Edit) -> None:
-    """One of the final readers is not given an acknowledged record that the others are given."""
+    """One of the final readers does not get an acknowledged record that the others get."""
     record = settled_record(edit)
     read = edit.draw.choice(final_reads(edit.original, record.topic, record.partition))
     edit.change(read.index, lambda value: without_offsets(value, record.partition, {record.offset}))
@@ -64,7 +64,7 @@ def not_in_one_final_read(edit: Edit) -> None:
 
 @mutation("records", invalid("inconsistent-offsets"), LOGS, 3)
 def exchanged_in_final_reads(edit: Edit) -> None:
-    """Final reads return two acknowledged records in each other's place."""
+    """Final reads return two acknowledged records at each other's offsets."""
     first, second = _neighbours(edit)
     for read in final_reads(edit.original, first.topic, first.partition):
         edit.change(read.index, lambda value: _exchange(value, first, second))
@@ -72,7 +72,7 @@ def exchanged_in_final_reads(edit: Edit) -> None:
 
 @mutation("records", invalid("inconsistent-offsets", "client-disagreement"), LOGS, 2)
 def exchanged_in_one_final_read(edit: Edit) -> None:
-    """One final read returns two acknowledged records in each other's place."""
+    """One final read returns two acknowledged records at each other's offsets."""
     first, second = _neighbours(edit)
     read = edit.draw.choice(final_reads(edit.original, first.topic, first.partition))
     edit.change(read.index, lambda value: _exchange(value, first, second))
@@ -99,7 +99,7 @@ def value_that_nobody_sent(edit: Edit) -> None:
 
 @mutation("records", invalid("phantom"), LOGS, 2)
 def foreign_bytes(edit: Edit) -> None:
-    """All final reads return bytes at the place of a record that no producer of the run wrote."""
+    """All final reads return, instead of a record, bytes that no producer of the run wrote."""
     record = settled_record(edit)
     for read in final_reads(edit.original, record.topic, record.partition):
         edit.change(read.index, lambda v: replace_value(v, record.partition, record.offset, "\\x00rubbish"))
@@ -111,7 +111,7 @@ def _first_becomes(value: dict[str, Any], given: Any) -> None:
 
 @mutation("records", invalid("phantom"), POLLED, 2)
 def record_of_another_partition(edit: Edit) -> None:
-    """A poll returns, in one partition, a value that was sent to another partition alone."""
+    """A poll returns, in one partition, a value that was only sent to another partition."""
     poll = edit.chosen(p for p in polls(edit.original) if len(p.value["records"]) > 1)
     edit.change(poll.index, lambda value: _first_becomes(value, value["records"][1][2][0]))
 
@@ -132,7 +132,7 @@ def _again(value: dict[str, Any], record: Any) -> None:
 
 @mutation("records", invalid("int-poll-skip"), POLLED, 2)
 def poll_leaves_one_out(edit: Edit) -> None:
-    """A poll returns the records around an acknowledged one, and not that one."""
+    """A poll returns the records before and after an acknowledged one, but not that one."""
     known = {(r.topic, r.partition, r.offset) for r in acked(edit.original)}
     places = [
         (poll.index, number, position)
@@ -149,7 +149,7 @@ def poll_leaves_one_out(edit: Edit) -> None:
 
 @mutation("records", invalid("poll-skip"), POLLED, 2)
 def poll_is_passed_over(edit: Edit) -> None:
-    """A consumer's poll returns nothing, and its next one what stands behind what it should have returned."""
+    """A consumer's poll returns nothing, and its next poll begins after the records that were due."""
     history = edit.original
     last_ns = phase_ns(history, "heal") - 5 * SECOND_NS
     known = {(r.topic, r.partition, r.offset) for r in acked(history)}
@@ -177,7 +177,7 @@ def _polled_later(poll: Operation, all_polls: list[Operation]) -> bool:
 
 @mutation("records", invalid("int-nonmonotonic-poll"), POLLED, 2)
 def poll_backwards(edit: Edit) -> None:
-    """A poll returns the records of a partition in the opposite order."""
+    """A poll returns the records of a partition in reverse order."""
     places = [p for p in polls(edit.original) if len(p.value["records"][0][1]) > 1]
     poll = edit.chosen(places)
     edit.change(poll.index, lambda value: [part.reverse() for part in value["records"][0][1:]] and None)
@@ -185,7 +185,7 @@ def poll_backwards(edit: Edit) -> None:
 
 @mutation("records", invalid("nonmonotonic-poll"), POLLED, 2)
 def poll_once_more(edit: Edit) -> None:
-    """A consumer that was not assigned anew is given the same records again by its next poll."""
+    """A consumer without a new assignment gets the same records again from its next poll."""
     found = polls(edit.original)
     later: dict[int | str, Operation] = {}
     places = []
@@ -199,7 +199,7 @@ def poll_once_more(edit: Edit) -> None:
 
 @mutation("records", invalid("G1a"), LOGS, 2)
 def refused_record_is_read(edit: Edit) -> None:
-    """A send that readers were given the records of was refused for certain."""
+    """A send was certainly refused, and readers got its records."""
     sends = {r.index for r in settled(edit.original)}
     invoked, ok = (
         edit.chosen(
@@ -221,7 +221,7 @@ def _listed(value: Any) -> list[tuple[int, int]]:
 
 @mutation("records", invalid("inconsistent-offsets"), POLLED, 2)
 def poll_disagrees_with_the_end(edit: Edit) -> None:
-    """A poll returned two records in each other's place; final reads and acknowledgements say otherwise."""
+    """A poll returned two records at each other's offsets; final reads and acknowledgements differ."""
     places = [p for p in polls(edit.original) if len(p.value["records"][0][1]) > 1]
     poll = edit.chosen(places)
     edit.change(poll.index, lambda value: _swap_values(value["records"][0][2]))
@@ -233,7 +233,7 @@ def _swap_values(values: list[Any]) -> None:
 
 @mutation("records", VALID, POLLED, 2)
 def read_again_by_another(edit: Edit) -> None:
-    """A consumer that was assigned anew is given records once more: nothing is promised against it."""
+    """A consumer with a new assignment gets records again, which is allowed."""
     history = edit.original
     poll = edit.chosen(p for p in polls(history) if p.time_ns < phase_ns(history, "heal"))
     assigned = [[number, offsets[0]] for number, offsets, _ in poll.value["records"]]
@@ -245,7 +245,7 @@ def read_again_by_another(edit: Edit) -> None:
 
 @mutation("records", VALID, POLLED, 2)
 def poll_cut_in_two(edit: Edit) -> None:
-    """A poll returns the first half of what it did, and a second one right behind it the rest."""
+    """A poll returns the first half of its records, and a second poll right after it the rest."""
     history = edit.original
     places = [
         (i, o) for i, o in pairs(history, "poll") if o.value["records"] and len(o.value["records"][0][1]) > 1
@@ -266,7 +266,7 @@ def poll_cut_in_two(edit: Edit) -> None:
 
 @mutation("records", VALID, LOGS, 2)
 def unknown_send_without_a_trace(edit: Edit) -> None:
-    """A send of unknown fate whose record is nowhere is added: it may not have happened."""
+    """A send with an unknown outcome is added, and its record is nowhere: it may not have happened."""
     history = edit.original
     record = edit.chosen(settled(history))
     asked = [[record.partition, 997_000_000_001]]

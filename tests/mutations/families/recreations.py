@@ -72,14 +72,14 @@ def _listed(edit: Edit, listing: Operation, name: str, topic_id: str | None) -> 
 
 @mutation("recreations", invalid("reused-topic-id"), RUN, 3)
 def an_old_id_is_told_again(edit: Edit) -> None:
-    """A topic is created under a name again, and the answer tells the id that the name had before."""
+    """A topic is created under a name again, and the answer has the id of the former topic."""
     again = edit.chosen(recreated(edit))
     edit.change(again.creation[1].index, lambda value: value.update(topic_id=again.old))
 
 
 @mutation("recreations", invalid("reused-topic-id"), RUN, 2)
 def an_id_is_told_of_two_names(edit: Edit) -> None:
-    """A topic is created, and the answer tells the id that a topic of another name has."""
+    """A topic is created, and the answer has the id of a topic of another name."""
     again = edit.chosen(recreated(edit))
     other = next(each for each in recreated(edit) if each.name != again.name)
     edit.change(again.creation[1].index, lambda value: value.update(topic_id=other.new))
@@ -87,7 +87,7 @@ def an_id_is_told_of_two_names(edit: Edit) -> None:
 
 @mutation("recreations", invalid("reused-topic-id"), RUN, 3)
 def the_log_gives_an_old_id_again(edit: Edit) -> None:
-    """In all metadata logs a topic is made again with the id that its name had before."""
+    """In all metadata logs a topic is created again with the id of the former topic."""
     again = edit.chosen(recreated(edit))
     for offset in _offsets(edit, again.new):
         change_record(edit, offset, lambda data: data.update(topicId=again.old))
@@ -95,28 +95,28 @@ def the_log_gives_an_old_id_again(edit: Edit) -> None:
 
 @mutation("recreations", invalid("topic-created-twice"), RUN, 3)
 def nobody_asked_for_the_deletion_between(edit: Edit) -> None:
-    """A topic is created twice, and nobody asked for its deletion between."""
+    """A topic is created twice, and nobody requested a deletion in between."""
     again = edit.chosen(recreated(edit))
     edit.drop(*(operation.index for operation in again.deletion))
 
 
 @mutation("recreations", invalid("metadata-ack-lost", "topic-created-twice"), RUN, 3)
 def the_deletion_between_is_in_no_log(edit: Edit) -> None:
-    """No metadata log has the deletion of a topic whose name was taken again."""
+    """No metadata log has the deletion of a topic whose name was used again."""
     again = edit.chosen(recreated(edit))
     drop_records(edit, _offsets(edit, again.old, "REMOVE_TOPIC_RECORD"))
 
 
 @mutation("recreations", invalid("metadata-ack-lost"), RUN, 3)
 def the_second_creation_is_in_no_log(edit: Edit) -> None:
-    """No metadata log has a topic that was created again; that of its name before is there."""
+    """No metadata log has a topic that was created again; they have the former one."""
     again = edit.chosen(recreated(edit))
     drop_records(edit, _offsets(edit, again.new))
 
 
 @mutation("recreations", invalid("metadata-ack-lost"), RUN, 2)
 def the_same_where_no_client_was_told_the_ids(edit: Edit) -> None:
-    """Likewise, and the answers to the creations told no ids."""
+    """The same, and the answers to the creations had no ids."""
     again = edit.chosen(recreated(edit))
     for o in edit.original.of("create-topic"):
         if o.key == again.name and o.type is OK:
@@ -126,7 +126,7 @@ def the_same_where_no_client_was_told_the_ids(edit: Edit) -> None:
 
 @mutation("recreations", invalid("resurrected-topic"), RUN, 3)
 def the_old_topic_is_back_in_the_end(edit: Edit) -> None:
-    """After recovery all brokers list a topic that was created again with the id that its name had before."""
+    """After recovery all brokers list a topic that was created again, with the id of the former topic."""
     again = edit.chosen(alive(edit))
     for listing in _at_the_end(edit):
         _listed(edit, listing, again.name, again.old)
@@ -163,7 +163,7 @@ def _quiet(edit: Edit, from_ns: int, to_ns: int) -> bool:
 
 @mutation("recreations", invalid("returned-topic-id"), RUN, 2)
 def a_broker_goes_back_to_the_old_topic(edit: Edit) -> None:
-    """A broker lists the new topic of a name, and then the old one, and nothing hit it between."""
+    """A broker lists the new topic of a name and then the old one, and no fault hit it in between."""
     found = listings(edit)
     places = []
     for again in recreated(edit):
@@ -195,7 +195,7 @@ def a_broker_is_late(edit: Edit) -> None:
 
 @mutation("recreations", invalid("changed-topic-id", "listed-against-log"), RUN, 2)
 def an_id_that_nobody_gave(edit: Edit) -> None:
-    """A broker lists a topic that was created again with an id that no creation told and no log has."""
+    """A broker lists a topic that was created again, with an id that no answer and no log has."""
     again = edit.chosen(recreated(edit))
     listing = next(o for o in listings(edit) if [again.name, again.new] in o.value)
     _listed(edit, listing, again.name, "AbCdEfGhIjKlMnOpQrStUw")
@@ -217,7 +217,7 @@ def the_new_topic_is_listed_before_it_was_made(edit: Edit) -> None:
 
 @mutation("recreations", VALID, RUN, 2)
 def the_fate_of_a_second_deletion_is_unknown(edit: Edit) -> None:
-    """Nobody was told whether the second topic of a name was deleted."""
+    """The deletion of the second topic of a name got no answer."""
     again = edit.chosen(each for each in recreated(edit) if each.removed)
     edit.set(again.removed[1].index, type=INFO, error="_TIMED_OUT")
     for o in edit.original.operations:
@@ -242,14 +242,14 @@ def _fetches(edit: Edit) -> list[tuple[Operation, Any, int]]:
 
 @mutation("recreations", invalid("deleted-topic-read"), RUN, 3)
 def a_record_of_the_old_topic(edit: Edit) -> None:
-    """A fetch of a topic that was created again returns a record of the one before."""
+    """A fetch of a topic that was created again returns a record of the former topic."""
     fetched, _, old = edit.chosen(_fetches(edit))
     edit.change(fetched.index, lambda value: value.update(records=[[0, old]]))
 
 
 @mutation("recreations", invalid("deleted-topic-read"), RUN, 2)
 def a_log_that_goes_on(edit: Edit) -> None:
-    """The log of a topic that was created again goes on behind the records of the one before."""
+    """The log of a topic that was created again continues after the records of the former topic."""
     fetched, new, _ = edit.chosen(each for each in _fetches(edit) if each[1] is not None)
     edit.change(fetched.index, lambda value: value.update(records=[[1, new]]))
 

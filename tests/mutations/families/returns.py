@@ -14,7 +14,7 @@ UNFENCED = -1
 
 @mutation("returns", invalid("return-without-election"), RUNS, 1)
 def a_broker_that_returns_is_not_elected(edit: Edit) -> None:
-    """A broker returns that may lead a partition without a leader, and no record elects it."""
+    """A broker that may lead a partition without a leader returns, and no record elects it."""
     drop_records(edit, {edit.chosen(elected_by_returns(edit.original))})
 
 

@@ -104,31 +104,31 @@ def _leader(edit: Edit, length_s: float) -> Stretch:
 
 @mutation(FAMILY, invalid("leadership-kept"), FOLLOWERS, 1)
 def a_broker_that_names_another_leader_leads_on(edit: Edit) -> None:
-    """A broker answers as a leader for more than ten seconds, though its metadata names another one."""
+    """A broker answers as the leader for more than ten seconds although its metadata has another one."""
     _answers(edit, _follower(edit, 11), [(0, _LEADS), (10.1, _LEADS), (11, _REFUSES)])
 
 
 @mutation(FAMILY, VALID, FOLLOWERS, 1)
 def a_broker_that_names_another_leader_refuses(edit: Edit) -> None:
-    """A broker refuses to answer as a leader, and its metadata names another one."""
+    """A broker does not answer as the leader, and its metadata has another one."""
     _answers(edit, _follower(edit, 11), [(0, _LEADS), (1, _REFUSES), (10.1, _REFUSES), (11, _REFUSES)])
 
 
 @mutation(FAMILY, VALID, FOLLOWERS, 1)
 def a_broker_takes_a_while_to_follow(edit: Edit) -> None:
-    """A broker answers as a leader for some seconds more, and then no longer."""
+    """A broker answers as the leader for some more seconds, and then no longer."""
     _answers(edit, _follower(edit, 11), [(0, _LEADS), (9, _LEADS), (10.1, _REFUSES), (11, _REFUSES)])
 
 
 @mutation(FAMILY, invalid("failed-directory-led"), LEADERS, 1)
 def a_failed_directory_is_led_on(edit: Edit) -> None:
-    """A leader answers for seven seconds that its disk has failed, and nobody else is elected."""
+    """A leader answers for seven seconds that its disk has failed, and no other one is elected."""
     _answers(edit, _leader(edit, 7), [(after, _STORAGE_ERROR) for after in range(8)])
 
 
 @mutation(FAMILY, VALID, LEADERS, 1)
 def a_directory_fails_for_a_moment(edit: Edit) -> None:
-    """A leader answers that its disk has failed, some seconds long, and then answers as a leader."""
+    """A leader answers for some seconds that its disk has failed, and then as the leader."""
     errors = [_STORAGE_ERROR] * 4 + [_LEADS] + [_STORAGE_ERROR] * 3
     _answers(edit, _leader(edit, 7), [*enumerate(errors)])
 

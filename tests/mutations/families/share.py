@@ -180,14 +180,14 @@ def faults_ns(edit: Edit) -> tuple[int, int]:
 
 @mutation("share", invalid("share-undelivered"), RUNS, 3)
 def a_record_that_no_member_is_given(edit: Edit) -> None:
-    """No member is given a record that was sent after all faults, and the group's start offset passes it."""
+    """No member gets a record that was sent after all faults, and the group's start offset passes it."""
     one = edit.chosen(sent(edit, faults_ns(edit)[1], phase_ns(edit.original, "final-read")))
     withhold(edit, one.partition, one.offset)
 
 
 @mutation("share", unknown("tries whose answers were lost"), RUNS, 3)
 def tries_of_a_record_may_be_lost(edit: Edit) -> None:
-    """No member is given a record that was sent before faults: they may have cost all answers with it."""
+    """No member gets a record that was sent before faults, which may have lost all answers with it."""
     one = edit.chosen(sent(edit, 0, faults_ns(edit)[0]))
     withhold(edit, one.partition, one.offset)
 
@@ -259,7 +259,7 @@ def again(edit: Edit, one: Given, count: int, after_ms: int = 500) -> None:
 
 @mutation("share", invalid("acquired-twice"), RUNS, 2)
 def a_record_that_a_member_holds_is_given_away(edit: Edit) -> None:
-    """A second member is given a record that another one holds and accepts; a lower record is there yet."""
+    """A member accepts a record that another one got meanwhile; a lower record is still available."""
     exact = [o for o in drained(edit) if o.confirmed and o.asked.time_ns < empty_ns(edit)]
     first = {o.poll.index: o for o in reversed(exact)}
     one = edit.chosen(o for o in exact if first[o.poll.index].offset < o.offset and o.partition == 1)
@@ -281,7 +281,7 @@ def empty_ns(edit: Edit) -> int:
 
 @mutation("share", invalid("share-start-went-back"), RUNS, 3)
 def a_record_below_the_start_is_delivered(edit: Edit) -> None:
-    """A member is given a record below the start offset, whose acknowledgement was not confirmed before."""
+    """A member gets a record below the start offset whose acknowledgement was not confirmed before."""
     done = {(o.partition, o.offset) for o in given(edit.original) if o.confirmed and o.type in FINAL}
     starts = dict(last_starts(edit).value["offsets"])
     passed = (o for o in given(edit.original) if o.offset < starts[o.partition])
@@ -292,7 +292,7 @@ def a_record_below_the_start_is_delivered(edit: Edit) -> None:
 
 @mutation("share", unknown("did not finish"), RUNS, 3)
 def the_last_acknowledgement_is_lost(edit: Edit) -> None:
-    """A partition's last acknowledgements are not confirmed; its start offset stays below the records."""
+    """The last acknowledgements of a partition are not confirmed; its start offset stays below them."""
     last = {o.partition: o for o in given(edit.original) if o.confirmed}
     refuse(edit, edit.chosen(last[number] for number in sorted(last)), SERVER_ERROR)
 
@@ -367,7 +367,7 @@ def a_failed_acknowledgement_is_repeated(edit: Edit) -> None:
 
 @mutation("share", VALID, RUNS, 3)
 def a_refused_acknowledgement_was_stored(edit: Edit) -> None:
-    """An acknowledgement is refused, but the start offset passes its records, as they were archived."""
+    """An acknowledgement is refused, but the start offset passes its records: they were archived."""
     last = max(o.poll.index for o in drained(edit))
     one = edit.chosen(o for o in drained(edit) if o.confirmed and o.poll.index < last and o.partition == 1)
     refuse(edit, one, SERVER_ERROR)

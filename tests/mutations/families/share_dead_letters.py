@@ -57,7 +57,7 @@ def never_rejected(edit: Edit) -> list[Given]:
 
 @mutation("share", VALID, RUNS, 2)
 def a_rejected_record_is_a_dead_letter(edit: Edit) -> None:
-    """The dead-letter queue has a rejected record twice, once without its value."""
+    """The dead-letter queue has a rejected record twice, one of them without its value."""
     one = edit.chosen(rejected(edit))
     texts = headers_of(one, one.count)
     read(edit, (texts, one.value), (texts, None))

@@ -66,7 +66,7 @@ def a_record_of_an_aborted_transaction_is_delivered(edit: Edit) -> None:
 
 @mutation("share", invalid("share-uncommitted-read"), RUNS, 3)
 def a_record_is_delivered_before_its_transaction_is_committed(edit: Edit) -> None:
-    """A member of a group with read_committed is given a record, and its commit is requested only then."""
+    """A member of a group with read_committed gets a record before its commit is requested."""
     at_read_committed(edit)
     one = edit.chosen(certain(edit))
     in_transaction(edit, one, OK, one.poll.time_ns + MS_NS)

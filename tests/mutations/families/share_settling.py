@@ -10,7 +10,7 @@ from tests.mutations.suite import invalid, mutation
 
 @mutation("share", invalid("share-stuck"), RUNS, 3)
 def a_record_that_nobody_gets_although_the_last_member_polls_for_long(edit: Edit) -> None:
-    """No member is given a record that was sent after the recovery, and the last one polls on for long."""
+    """No member gets a record that was sent after the recovery, although the last one polls for long."""
     recovered_ns = max(o.time_ns for o in edit.original.of("recover"))
     one = edit.chosen(sent(edit, recovered_ns, phase_ns(edit.original, "final-read")))
     withhold(edit, one.partition, one.offset)

@@ -68,7 +68,7 @@ def bytes_that_nobody_sent_are_delivered(edit: Edit) -> None:
 
 @mutation("share", invalid("share-phantom"), RUNS, 2)
 def a_value_of_another_partition_is_delivered(edit: Edit) -> None:
-    """A member is given, in one partition, a value that was sent to another partition alone."""
+    """A member gets, in one partition, a value that was only sent to another partition."""
     one = edit.chosen(given(edit.original))
     other = next(each for each in given(edit.original) if each.partition != one.partition)
     revalue(edit, one, other.value)
@@ -86,7 +86,7 @@ def two_values_are_exchanged(edit: Edit) -> None:
 
 @mutation("share", invalid("share-wrong-record"), RUNS, 3)
 def a_value_is_delivered_in_the_place_of_another(edit: Edit) -> None:
-    """After recovery a poll returns the value of the partition's first record in the place of another one."""
+    """After recovery a poll returns the value of the partition's first record instead of another one."""
     one = edit.chosen(drained(edit))
     first = min((o for o in given(edit.original) if o.partition == one.partition), key=lambda o: o.offset)
     revalue(edit, one, first.value)

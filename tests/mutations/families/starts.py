@@ -41,7 +41,7 @@ def ready_at_the_second_start(edit: Edit) -> None:
 
 @mutation("starts", VALID, ("smoke", "voters"), 1)
 def ready_at_the_third_start(edit: Edit) -> None:
-    """Two starts did not become ready, of one of which nothing is known, and the third one did."""
+    """Two starts did not become ready, one of them without a record of why, and the third one did."""
     _starts(edit, _NOT_READY, _NOT_READY | {"sentences": [], "waited_for": None}, _READY)
 
 
@@ -73,11 +73,11 @@ def _never_ready(edit: Edit, value: dict[str, Any]) -> History:
 
 @mutation("starts", unknown("shape|start"), ("smoke", "txn"), 1)
 def told_in_another_shape(edit: Edit) -> None:
-    """What was recorded of a start has another shape than histories have."""
+    """The record of a start does not have the format of histories."""
     _starts(edit, {"ready": "perhaps"})
 
 
 @mutation("starts", VALID, ("smoke", "chaos"), 1)
 def a_start_is_told_twice(edit: Edit) -> None:
-    """The start that became ready is told a second time."""
+    """The start that became ready is recorded twice."""
     _starts(edit, _READY, _READY)

@@ -31,7 +31,7 @@ def _found(edit: Edit, listed: Operation, name: str, topic_id: str, **fields: An
 
 @mutation("strays", invalid("stray-replica"), RUN, 3)
 def a_log_of_a_removed_topic(edit: Edit) -> None:
-    """A broker still has the log of a topic that was removed long ago."""
+    """A broker still has the log of a topic that was deleted long ago."""
     listed = _folders(edit)[edit.place]
     early = [
         topic for topic, time_ns in _removed(edit) if time_ns < listed.value["began_ns"] - 15 * SECOND_NS
@@ -41,7 +41,7 @@ def a_log_of_a_removed_topic(edit: Edit) -> None:
 
 @mutation("strays", invalid("stray-replica"), RUN, 3)
 def a_log_that_was_not_set_aside(edit: Edit) -> None:
-    """A folder that a broker set aside has the name that it had before."""
+    """A folder that a broker marked for deletion has its former name."""
     listed = _folders(edit)[edit.place]
     removed = dict(_removed(edit))
     aside = [
@@ -60,7 +60,7 @@ def a_log_that_was_not_set_aside(edit: Edit) -> None:
 
 @mutation("strays", invalid("stray-replica"), RUN, 2)
 def a_log_of_a_replica_that_is_elsewhere(edit: Edit) -> None:
-    """A broker has the log of a partition that other brokers alone were ever to have."""
+    """A broker has the log of a partition of which it was never to be a replica."""
     listed = _folders(edit)[edit.place]
     ids = {node["name"]: node["id"] for node in edit.original.of("setup")[0].value["nodes"]}
     removed = {topic_id for topic_id, _ in _removed(edit)}
@@ -98,7 +98,7 @@ def a_log_of_a_replica_that_is_not_there(edit: Edit) -> None:
 
 @mutation("strays", VALID, RUN, 3)
 def a_log_that_is_to_be_deleted(edit: Edit) -> None:
-    """A broker has not deleted yet what it set aside of a topic that was removed."""
+    """A broker has not yet deleted the folders of a deleted topic that it marked for deletion."""
     endings = ("delete", "stray", "delete")
     topic_id, _ = _removed(edit)[0]
     _found(edit, _folders(edit)[edit.place], f"gone-0.0a1b2c3d-{endings[edit.place]}", topic_id)
@@ -106,12 +106,12 @@ def a_log_that_is_to_be_deleted(edit: Edit) -> None:
 
 @mutation("strays", VALID, RUN, 1)
 def a_log_of_a_topic_that_was_removed_a_moment_ago(edit: Edit) -> None:
-    """A broker's disks are read five seconds after the last topic was removed, and it still has its log."""
+    """A broker's disks are read five seconds after the last topic was deleted, and have its log."""
     topic_id, time_ns = _removed(edit)[-1]
     _found(edit, _folders(edit)[0], "gone-0", topic_id, began_ns=time_ns + 5 * SECOND_NS)
 
 
 @mutation("strays", unknown("folders-covered"), RUN, 2)
 def a_broker_whose_folders_nobody_told(edit: Edit) -> None:
-    """Nobody told which folders a broker has."""
+    """The folders of a broker were not recorded."""
     edit.drop(edit.chosen(_folders(edit)).index)

@@ -105,7 +105,7 @@ def the_outputs_of_a_transaction_are_gone(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("streams-duplicated"), RUNS, 3)
 def an_output_is_there_twice(edit: Edit) -> None:
-    """An output is there again at the end of its partition."""
+    """An output is a second time at the end of its partition."""
     found = edit.chosen(outputs(edit.original))
     end = found.read.value["end"]
     _change_rows(edit, found.read, lambda rows: rows.append([end - 1, *rows[found.at][1:]]))
@@ -129,13 +129,13 @@ def records_are_processed_again(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("streams-without-offsets"), RUNS, 3)
 def the_group_is_behind_the_output(edit: Edit) -> None:
-    """After the output was read, the group is to go on before its last records."""
+    """After the output was read, the group's offset is below its last records."""
     _set_back(edit, _answers(edit)[-1])
 
 
 @mutation(FAMILY, invalid("streams-without-offsets"), RUNS, 3)
 def the_group_was_never_further(edit: Edit) -> None:
-    """No answer tells that the group has passed the last records, whose outputs are committed."""
+    """No answer shows that the group has passed the last records, whose outputs are committed."""
     _set_back(edit, *_answers(edit))
 
 
@@ -180,7 +180,7 @@ def an_output_has_another_key(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("streams-invented"), RUNS, 3)
 def another_one_wrote_to_the_output(edit: Edit) -> None:
-    """The output has a record that is none of the application."""
+    """The output has a record that the application did not write."""
     found = edit.chosen(outputs(edit.original))
     offset = found.read.value["records"][found.at][_OFFSET]
     edit.change(found.read.index, lambda value: value["foreign"].append([offset, "a text"]))
@@ -268,7 +268,7 @@ def the_output_was_not_read(edit: Edit) -> None:
 
 @mutation(FAMILY, unknown("the group's offsets are unknown from after"), RUNS, 1)
 def nobody_told_the_offsets_at_the_end(edit: Edit) -> None:
-    """After the output was read, no coordinator answered where the group goes on."""
+    """After the output was read, no coordinator returned the group's offsets."""
     last = _answers(edit)[-1]
     edit.set(last.index, type=FAIL, value={"topic": last.value["topic"]}, error="no time was left")
 
@@ -302,7 +302,7 @@ def a_member_did_not_answer_once(edit: Edit) -> None:
 
 @mutation(FAMILY, VALID, RUNS, 1)
 def the_groups_offsets_are_asked_for_again(edit: Edit) -> None:
-    """The group's offsets are asked for once more at the end, and are the same."""
+    """The group's offsets are requested once more at the end, and are the same."""
     last = _answers(edit)[-1]
     times_ns = (last.time_ns + 1, last.time_ns + 2)
     asked = {"topic": last.value["topic"]}

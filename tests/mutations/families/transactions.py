@@ -112,7 +112,7 @@ def _sorted(answer: dict[str, Any], number: int) -> None:
 
 @mutation("transactions", invalid("G1a"), ("txn",), 2)
 def an_aborted_one_is_polled(edit: Edit) -> None:
-    """A consumer at read_committed is given a record of a transaction that was aborted."""
+    """A consumer at read_committed gets a record of a transaction that was aborted."""
     polls = [
         o
         for o in edit.original.of("poll")
@@ -138,7 +138,7 @@ def an_aborted_one_is_polled(edit: Edit) -> None:
 
 @mutation("transactions", invalid("precommitted-read", "G1c"), ("txn",), 3)
 def read_before_its_commit_was_asked_for(edit: Edit) -> None:
-    """A consumer at read_committed is given a record a second before its commit was even asked for."""
+    """A consumer at read_committed gets a record a second before its commit was requested."""
     commits = {
         (t, p, offset): o
         for o in committed(edit)
@@ -179,7 +179,7 @@ def fenced(edit: Edit, transaction: Operation) -> None:
 
 @mutation("transactions", invalid("hanging-transaction", "lost-write"), ("txn",), 2)
 def one_never_ends(edit: Edit) -> None:
-    """Readers at read_committed find the end of a partition far below that at read_uncommitted."""
+    """For readers at read_committed, a partition ends far below its end at read_uncommitted."""
     topic, number, _, offset = sent(edit.chosen(committed(edit)[len(committed(edit)) // 2 :]))[0]
 
     def change(value: dict[str, Any], number: int) -> None:
@@ -191,7 +191,7 @@ def one_never_ends(edit: Edit) -> None:
 
 @mutation("transactions", VALID, ("txn",), 3)
 def the_answer_to_a_commit_is_lost(edit: Edit) -> None:
-    """A commit that was carried out timed out at its client; its records are read all the same."""
+    """A commit that was carried out timed out at its client; its records are read nevertheless."""
     last_ns = settled_ns(edit.original)
     found = [o for o in committed(edit) if o.time_ns < last_ns] or committed(edit)
     following = {o.process for o in edit.original.of("txn")}
@@ -231,7 +231,7 @@ _MARKERS = ("marker-against-answer",)
 
 @mutation("markers", invalid(*_MARKERS), RUNS, 4)
 def aborted_although_it_committed(edit: Edit) -> None:
-    """All replicas hold an abort marker behind a record of a transaction whose commit was acknowledged."""
+    """All replicas have an abort marker after a record of a transaction whose commit was acknowledged."""
     turned(edit, edit.chosen(committed(edit)))
 
 
@@ -255,21 +255,21 @@ def undone(edit: Edit, transaction: Operation) -> None:
 
 @mutation("markers", invalid(*_MARKERS), ("txn",), 4)
 def committed_although_it_aborted(edit: Edit) -> None:
-    """All replicas hold a commit marker behind a record of a transaction whose abort was acknowledged."""
+    """All replicas have a commit marker after a record of a transaction whose abort was acknowledged."""
     record = sent(edit.chosen(aborted(edit)))[0]
     _markers(edit, record, partial(_becomes, control=1))
 
 
 @mutation("markers", invalid(*_MARKERS, "offset-gap", "hanging-transaction"), RUNS, 4)
 def none_behind_a_committed_one(edit: Edit) -> None:
-    """No replica holds a marker behind the records of a transaction whose commit was acknowledged."""
+    """No replica has a marker after the records of a transaction whose commit was acknowledged."""
     record = sent(edit.chosen(committed(edit)))[0]
     _markers(edit, record, columns_kept_but)
 
 
 @mutation("markers", invalid("marker-shared"), RUNS, 4)
 def a_record_in_its_place(edit: Edit) -> None:
-    """All replicas hold a record of nobody in place of the marker between a producer's two transactions."""
+    """Instead of the marker between a producer's two transactions, all replicas have another record."""
     record = sent(edit.chosen(_followed(edit)))[0]
     _markers(edit, record, of_nobody)
 
@@ -310,7 +310,7 @@ def of_two_kinds_in_two_partitions(edit: Edit) -> None:
 
 @mutation("markers", invalid("replica-divergence", *_MARKERS), RUNS, 3)
 def of_another_kind_on_one_replica(edit: Edit) -> None:
-    """One replica holds an abort marker where the others hold the commit that was acknowledged."""
+    """One replica has an abort marker where the others have the commit that was acknowledged."""
     topic, number, _, offset = sent(edit.chosen(committed(edit)))[0]
     replica = edit.draw.choice(replicas(edit.original, topic, number))
 
@@ -335,7 +335,7 @@ def a_copy_is_lost(edit: Edit) -> None:
 
 @mutation("transactions", invalid(*_COPY), ("copy",), 3)
 def a_record_is_copied_twice(edit: Edit) -> None:
-    """A second committed transaction answers the same input again."""
+    """A second committed transaction copies the same input again."""
     history = edit.original
     ending_ns = phase_ns(history, "heal") - SECOND_NS
     calls = [(i, o) for i, o in pairs(history, "txn") if o.type is OK and o.value.get("consumed")]
@@ -381,7 +381,7 @@ def _behind(consumed: list[Any], count: int) -> list[Any]:
 
 @mutation("offsets", invalid(*_COPY), ("copy",), 4)
 def the_groups_offset_is_behind_its_copies(edit: Edit) -> None:
-    """The group is to go on, after all, behind where a committed transaction had brought it."""
+    """In the end the group's offset is below that of a committed transaction."""
     answered = next(o for o in edit.original.of("committed-offsets") if o.type is OK)
     place = edit.place % len(answered.value["offsets"])
     edit.change(answered.index, lambda value: _by(value["offsets"][place], -7))
@@ -389,7 +389,7 @@ def the_groups_offset_is_behind_its_copies(edit: Edit) -> None:
 
 @mutation("offsets", invalid("committed-offset-unasked"), ("copy",), 4)
 def the_groups_offset_is_beyond_its_copies(edit: Edit) -> None:
-    """The group is to go on beyond what any transaction copied."""
+    """The group's offset is above all that any transaction copied."""
     answered = next(o for o in edit.original.of("committed-offsets") if o.type is OK)
     place = edit.place % len(answered.value["offsets"])
     edit.change(answered.index, lambda value: _by(value["offsets"][place], 7))

@@ -40,37 +40,37 @@ def _changed(edit: Edit, place: int, given: Any) -> None:
 
 @mutation("views", invalid("two-partition-leaders", "view-without-record"), RUNS, 3)
 def another_leader_in_the_same_epoch(edit: Edit) -> None:
-    """A broker tells of another leader of a partition than all others do in that leader epoch."""
+    """A broker reports another leader of a partition than all others in that leader epoch."""
     _changed(edit, 1, lambda entry: next(r for r in entry[3] if r != entry[1]))
 
 
 @mutation("views", invalid("view-without-record"), RUNS, 3)
 def an_isr_that_the_log_never_had(edit: Edit) -> None:
-    """A broker tells of an ISR in a leader epoch in which the metadata log never had it."""
+    """A broker reports an ISR that the metadata log never had in that leader epoch."""
     _changed(edit, 4, lambda _: [88])
 
 
 @mutation("views", invalid("view-without-record"), RUNS, 3)
 def a_leader_epoch_that_never_was(edit: Edit) -> None:
-    """A broker tells of a leader epoch that the metadata log has not reached at the end of the run."""
+    """A broker reports a leader epoch that the metadata log has not reached at the end of the run."""
     _changed(edit, 2, lambda entry: entry[2] + 50)
 
 
 @mutation("views", invalid("view-without-record"), RUNS, 2)
 def replicas_that_the_log_never_had(edit: Edit) -> None:
-    """A broker tells of replicas of a partition that the metadata log never had."""
+    """A broker reports replicas of a partition that the metadata log never had."""
     _changed(edit, 3, lambda entry: [*entry[3][:-1], 88])
 
 
 @mutation("views", invalid("view-without-record"), RUNS, 2)
 def eligible_replicas_that_the_log_never_had(edit: Edit) -> None:
-    """A broker tells of eligible leader replicas that the metadata log never had."""
+    """A broker reports eligible leader replicas that the metadata log never had."""
     _changed(edit, 5, lambda _: [88])
 
 
 @mutation("views", invalid("recovery-denied"), RUNS, 2)
 def recovery_that_all_views_deny(edit: Edit) -> None:
-    """Recovery was claimed, and from then on every broker tells of an ISR without one replica."""
+    """After recovery was recorded, every broker reports an ISR without one of the replicas."""
     history = edit.original
     topic, partition = edit.chosen((t, p) for t in sorted(own(history)) for p in range(2))
     from_ns = phase_ns(history, "recover")
@@ -98,19 +98,19 @@ def a_view_comes_a_little_late(edit: Edit) -> None:
 
 @mutation("views", VALID, RUNS, 2)
 def a_view_is_told_again(edit: Edit) -> None:
-    """A broker tells what it told before, a moment later, and nothing has changed meanwhile."""
+    """A broker gives the same answer again a moment later."""
     view = edit.chosen(edit.original.observed("partitions"))
     edit.add(view, view.time_ns + 1000)
 
 
 @mutation("views", VALID, RUNS, 2)
 def one_view_is_not_there(edit: Edit) -> None:
-    """One of many answers of a broker was not recorded: those before and behind it tell enough."""
+    """One of many answers of a broker was not recorded; those before and after it suffice."""
     middle = edit.original.observed("partitions")[5:-5]
     edit.drop(edit.chosen(middle).index)
 
 
 @mutation("views", VALID, RUNS, 2)
 def the_order_of_replicas_in_the_isr(edit: Edit) -> None:
-    """A broker tells the members of an ISR in another order."""
+    """A broker reports the members of an ISR in another order."""
     _changed(edit, 4, lambda entry: entry[4][::-1])

@@ -75,7 +75,7 @@ def what_was_refused_is_granted(edit: Edit) -> None:
 
 @mutation("logged-votes", invalid("double-vote"), RUNS, 2)
 def the_same_candidate_on_another_disk(edit: Edit) -> None:
-    """A voter grants a vote to its candidate's number on another disk, which is another voter."""
+    """A voter grants its vote to a node with its candidate's id and another disk: another voter."""
     _again(edit, edit.chosen(binding(edit)), candidate_directory_id=_STRANGER)
 
 
@@ -124,7 +124,7 @@ def _elected(edit: Edit) -> Operation:
 
 @mutation("logged-votes", invalid("leader-without-majority"), RUNS, 2)
 def by_its_own_vote_alone(edit: Edit) -> None:
-    """A controller says that it leads by its own vote, of three voters or more."""
+    """A controller logs that it leads by its own vote, of three voters or more."""
     elected = _elected(edit)
     own = {name: i for i, name in controllers(edit).items()}[elected.node or ""]
     edit.change(elected.index, lambda value: value.update(granting=[own]))
@@ -132,7 +132,7 @@ def by_its_own_vote_alone(edit: Edit) -> None:
 
 @mutation("logged-votes", invalid("leader-without-majority"), RUNS, 2)
 def by_half_of_the_voters(edit: Edit) -> None:
-    """A controller says that it leads by the votes of half of the voters: that is no majority."""
+    """A controller logs that it leads by the votes of half of the voters, which is no majority."""
     elected = _elected(edit)
 
     def change(value: dict[str, Any]) -> None:
@@ -163,13 +163,13 @@ def _later_elections(edit: Edit) -> list[Operation]:
 
 @mutation("logged-votes", invalid("leader-without-majority"), RUNS, 1)
 def a_vote_that_its_voter_never_gave(edit: Edit) -> None:
-    """A controller counted votes of which the whole logs of their voters tell nothing."""
+    """A controller counted votes that the complete logs of their voters do not have."""
     edit.drop(*[o.index for o in _granted_by(edit, edit.chosen(_later_elections(edit)))])
 
 
 @mutation("logged-votes", invalid("leader-without-majority"), RUNS, 1)
 def a_vote_that_was_refused(edit: Edit) -> None:
-    """A controller counted votes that those asked for them refused, by their own logs."""
+    """A controller counted votes that were refused, by the logs of the voters."""
     for vote in _granted_by(edit, edit.chosen(_later_elections(edit))):
         edit.change(vote.index, lambda value: value.update(granted=False))
 
@@ -184,14 +184,14 @@ def a_vote_for_another_candidate(edit: Edit) -> None:
 
 @mutation("logged-votes", invalid("leader-without-majority"), RUNS, 1)
 def a_pre_vote_was_counted(edit: Edit) -> None:
-    """A controller became the leader by pre-votes, which bind nobody."""
+    """A controller became the leader by pre-votes, which are no votes."""
     for vote in _granted_by(edit, edit.chosen(_later_elections(edit))):
         edit.change(vote.index, lambda value: value.update(pre_vote=True))
 
 
 @mutation("logged-votes", invalid("leader-without-majority"), RUNS, 1)
 def who_voted_is_not_told_and_nobody_did(edit: Edit) -> None:
-    """By an older version's line nobody knows who voted; no whole log of any voter tells of a vote."""
+    """An older version does not log who voted, and no voter's complete log has a vote."""
     elected = edit.chosen(_later_elections(edit))
     edit.change(elected.index, lambda value: value.update(granting=None))
     edit.drop(*[o.index for o in _granted_by(edit, elected)])
@@ -199,7 +199,7 @@ def who_voted_is_not_told_and_nobody_did(edit: Edit) -> None:
 
 @mutation("logged-votes", VALID, RUNS, 1)
 def who_voted_is_not_told(edit: Edit) -> None:
-    """By an older version's line nobody knows who voted; the logs of a majority tell that they did."""
+    """An older version does not log who voted, and the logs of a majority have their votes."""
     edit.change(edit.chosen(_later_elections(edit)).index, lambda value: value.update(granting=None))
 
 
@@ -225,7 +225,7 @@ def another_candidate_is_refused(edit: Edit) -> None:
 
 @mutation("logged-votes", VALID, RUNS, 1)
 def the_candidates_log_is_longer(edit: Edit) -> None:
-    """A voter grants its vote to a candidate whose log is longer than all that it knows of."""
+    """A voter grants its vote to a candidate whose log is longer than any that it knows."""
     vote = edit.chosen(to_others(edit))
     edit.change(vote.index, lambda value: value.update(last_offset=value["last_offset"] + 3))
 
@@ -239,14 +239,14 @@ def a_refused_candidate_was_stale(edit: Edit) -> None:
 
 @mutation("logged-votes", VALID, RUNS, 1)
 def disks_are_not_told(edit: Edit) -> None:
-    """An older version's lines tell of no disk."""
+    """An older version does not log directory ids."""
     for o in votes(edit):
         edit.change(o.index, lambda value: value.update(directory_id=None, candidate_directory_id=None))
 
 
 @mutation("logged-votes", VALID, ("elections", "votes"), 1)
 def a_vote_that_the_winner_did_not_need(edit: Edit) -> None:
-    """One voter more granted its vote, and the winner, which had enough, did not count it."""
+    """One more voter granted its vote, and the winner, which had enough, did not count it."""
     names = controllers(edit)
     voted = {(o.node, o.value["epoch"]) for o in binding(edit)}
     elected, idle = edit.chosen(
@@ -273,7 +273,7 @@ def _written_down(edit: Edit, like: Operation, node: str) -> None:
 
 @mutation("logged-votes", VALID, ("chaos",), 1)
 def two_votes_on_two_disks(edit: Edit) -> None:
-    """A voter voted for two candidates of an epoch, the second time on a new disk, for its own was wiped."""
+    """A voter voted for two candidates of an epoch, the second time with a new disk after a wipe."""
     wipe = next(
         o for o in edit.original.of("inject") if o.value["kind"] == "wipe-disk" and o.value.get("probe")
     )
@@ -301,7 +301,7 @@ def a_controllers_log_was_not_read(edit: Edit) -> None:
 
 @mutation("logged-votes", unknown("vote"), RUNS, 2)
 def most_lines_were_left_out(edit: Edit) -> None:
-    """Of one controller's log most entries about votes were left out, for there were too many."""
+    """Most entries about votes of one controller's log were left out, because there were too many."""
     ends = [o for o in edit.original.observed("vote") if o.value["line"] is None]
     names = set(controllers(edit).values())
     ending = edit.chosen(o for o in ends if o.node in names)
@@ -310,13 +310,13 @@ def most_lines_were_left_out(edit: Edit) -> None:
 
 @mutation("logged-votes", VALID, RUNS, 1)
 def no_log_was_read_for_votes(edit: Edit) -> None:
-    """Nothing was recorded of any node's votes, as by versions of before."""
+    """Nothing was recorded of any node's votes, as in histories of earlier versions."""
     edit.drop(*[o.index for f in ("vote", "elected") for o in edit.original.observed(f)])
 
 
 @mutation("logged-votes", invalid("candidate-without-majority"), RUNS, 2)
 def nobody_would_vote_for_it(edit: Edit) -> None:
-    """A controller becomes a candidate although it alone of three voters granted it a pre-vote."""
+    """A controller becomes a candidate although only itself of three voters granted it a pre-vote."""
     _pre_votes(edit, 1)
 
 
@@ -336,13 +336,13 @@ def _pre_votes(edit: Edit, granting: int) -> None:
 
 @mutation("logged-votes", invalid("pre-vote-of-follower"), RUNS, 1)
 def a_pre_vote_of_a_follower(edit: Edit) -> None:
-    """A voter grants a pre-vote, and says that it has followed a leader for long."""
+    """A voter grants a pre-vote, and logs that it has followed a leader for long."""
     _followed(edit, 900_000)
 
 
 @mutation("logged-votes", VALID, RUNS, 1)
 def a_pre_vote_of_a_new_follower(edit: Edit) -> None:
-    """A voter grants a pre-vote, and says that it has followed a leader for less than its fetch timeout."""
+    """A voter grants a pre-vote, and logs that it followed a leader for less than its fetch timeout."""
     _followed(edit, 1_900)
 
 
@@ -360,7 +360,7 @@ def a_vote_is_in_no_file(edit: Edit) -> None:
 
 @mutation("logged-votes", VALID, RUNS, 1)
 def the_leader_is_in_the_file_alone(edit: Edit) -> None:
-    """The files that were read of a voter after its vote tell of that epoch's leader, and of no vote."""
+    """The files that were read of a voter after its vote have that epoch's leader, and no vote."""
     _files(edit, lambda value: value.update(voted_id=None, voted_directory_id=None))
 
 

@@ -236,7 +236,7 @@ def test_the_page_of_html_stands_alone_and_trusts_no_run() -> None:
 
 def test_nothing_tried_is_no_rate() -> None:
     empty = Sensitivity(version="4.3.1", preset="nightly", budget="1x20", seed=1, bugs=(), controls=())
-    assert headline(empty) == "Seen: none was completed; 0 false alarms in 0 decided control runs."
+    assert headline(empty) == "Seen: none was completed; no control run was decided."
     assert "| all | 0 | 0 |  |  |  |\n" in render_markdown(empty)
     assert encode_sensitivity(empty).endswith(b"}\n")
 

@@ -137,7 +137,7 @@ class KafkaStory:
         if step.kind is EdgeKind.WW:
             name = self._kafka.partition(int(records.partition[reference]))
             one, other = int(records.offset[reference - 1]), int(records.offset[reference])
-            return f"a record of {source} stands at {name}@{one}, and one of {target} at {name}@{other}"
+            return f"a record of {source} is at {name}@{one}, and one of {target} at {name}@{other}"
         name = self._kafka.partition(int(given.partition[reference]))
         offset = int(given.offset[reference])
         if step.kind is EdgeKind.WR:

@@ -76,7 +76,7 @@ def check_transactions(history: History) -> CheckerResult:
             "records": len(kafka.columns.sends.value),
             "ends_timed": int((kafka.ending_ns != NONE).sum()),
             "reads_timed": len(compared(kafka)),
-            "epochs_told": len(given_epochs(history)),
+            "epochs_given": len(given_epochs(history)),
             **observed.figures,
             "cycles": drawings(circular.drawn + observed.drawn),
         },

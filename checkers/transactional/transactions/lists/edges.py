@@ -183,7 +183,7 @@ class ListStory:
         rows = lists.elements.append[base : end if place == NONE else base + place]
         mine = [int(row) for row in rows if row >= 0 and lists.appends.transaction[row] == step.source]
         earlier = shown(lists.element(mine[-1]))
-        behind = "behind it" if place != NONE else "behind all elements of it that were read"
+        behind = "after it" if place != NONE else "after all elements of it that were read"
         return f"{source} appended {earlier} to {name}, and {target} appended {element} {behind}"
 
     def _missed(self, transaction: int, read: int) -> object:

@@ -128,7 +128,7 @@ def _dirty_updates(lists: Lists) -> TransactionFinding:
         one, other = (int(elements.append[rows[index] + more]) for more in (0, 1))
         key = shown(lists.key_of(int(elements.key[rows[index]])))
         text = f"T1 appended {shown(lists.element(one))} to {key} and failed"
-        text = f"{text}, and T2 appended {shown(lists.element(other))} right behind it"
+        text = f"{text}, and T2 appended {shown(lists.element(other))} right after it"
         both = (int(appends.transaction[one]), int(appends.transaction[other]))
         return Example(text, both, key)
 
@@ -312,7 +312,7 @@ def _disordered(lists: Lists, touches: Touches) -> Integers:
 
 def _disorder(lists: Lists, append: int) -> Example:
     key = shown(lists.key_of(int(lists.appends.key[append])))
-    text = f"T1 appended {shown(lists.element(append))} to {key}, where it stands before what T1 read or"
+    text = f"T1 appended {shown(lists.element(append))} to {key}, where it is before what T1 read or"
     transaction = int(lists.appends.transaction[append])
     return Example(f"{text} appended there earlier, or that is missing", (transaction,), key)
 

@@ -241,7 +241,7 @@ class _Calls:
 
     def _observed(self, number: int, seen: Operation) -> FlowEvent:
         node, who = clean(seen.node or CLUSTER, _NAME), _who(seen)
-        text = f"{node} told {who}: {answered_text(seen, self._around, _TEXT)} ({seen.index})"
+        text = f"{node} answered {who}: {answered_text(seen, self._around, _TEXT)} ({seen.index})"
         if seen.f != "observe":
             text = f"{who}: {clean(seen.f, _NAME)}, {answered_text(seen, self._around, _TEXT)} ({seen.index})"
         return FlowEvent(

@@ -45,7 +45,7 @@ def test_values_of_the_log_that_may_still_be_on_their_way(age: str) -> None:
     result = check_metadata(recording.history())
     assert result.anomalies == ()
     assert result.validity is Validity.VALID
-    assert result.figures["configs_finally_told"] == 2
+    assert result.figures["configs_finally_compared"] == 2
 
 
 @pytest.mark.parametrize(
@@ -107,4 +107,4 @@ def test_the_config_of_a_topic_that_was_removed_before_the_snapshot_and_is_in_ne
     kept = ["00000000000000000003-0000000001.checkpoint", []]
     result = check_metadata(recording.history(log_start=1, checkpoint=kept))
     assert result.anomalies == ()
-    assert result.figures["configs_finally_told"] == 2
+    assert result.figures["configs_finally_compared"] == 2

@@ -153,7 +153,7 @@ class TestTopics:
         result = judged(recording)
         assert result.unknown_because is None
         assert result.figures["acknowledgements_compared"] == {"configs": 1, "topics": 2}
-        assert result.figures["acknowledgements_told_committed"] == 3
+        assert result.figures["acknowledgements_seen_committed"] == 3
 
     @pytest.mark.parametrize("topic_id", [MADE_ID, None])
     def test_one_that_is_in_no_log(self, topic_id: str | None) -> None:

@@ -203,7 +203,7 @@ class TestMajority:
     def test_a_vote_that_its_voter_never_gave(self, story: Story) -> None:
         entries = (*self.VOTES, *self.WHOLE, elected("c1", 2, 1, 3))
         (anomaly,) = anomalies(with_log_entries(story("1 c1 leads 1"), *entries))
-        assert anomaly.explanation[-1] == "The whole log of c3 has no such vote."
+        assert anomaly.explanation[-1] == "The complete log of c3 has no such vote."
 
     @pytest.mark.parametrize("last", [(), (ending("c3", further=1),)])
     def test_a_log_that_is_not_whole_proves_nothing(self, story: Story, last: tuple[Entry, ...]) -> None:

@@ -226,7 +226,7 @@ class TestTruncated:
 
     def test_what_shows_it(self) -> None:
         (anomaly,) = self.judged().anomalies
-        assert anomaly.summary == "n2 cut off its log of log-0/0 at 49, below its high watermark 50."
+        assert anomaly.summary == "n2 truncated its log of log-0/0 to 49, below its high watermark 50."
         assert anomaly.explanation[0] == "Line 9 of n2's log, at , has both offsets."
         assert anomaly.illegal
 

@@ -96,7 +96,7 @@ class TestAgainstTheLog:
         observe_partition(recording, 15, 1, 0, [9])
         result = judged(recording)
         assert result.counts == {}
-        assert (result.figures["answers_of_brokers"], result.figures["states_told"]) == (1, 1)
+        assert (result.figures["answers_of_brokers"], result.figures["states_reported"]) == (1, 1)
 
 
 class TestTwoLeaders:

@@ -44,7 +44,7 @@ def test_what_shows_it() -> None:
     cut(recording)
     (anomaly,) = judged(recording).anomalies
     assert anomaly.summary == (
-        "n2 cut off its log of log-0/0 at 3, but 7 had been acknowledged at 3 while it was in sync."
+        "n2 truncated its log of log-0/0 to 3, but 7 had been acknowledged at 3 while it was in sync."
     )
     assert anomaly.explanation[0] == "7 was acknowledged at 0.200 s."
     assert anomaly.explanation[1] == "Line 9 of n2's log, at : its log of log-0/0 ends at 3."

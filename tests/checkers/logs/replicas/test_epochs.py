@@ -201,7 +201,7 @@ class TestAgainstElections:
     def test_a_note_alone_is_found(self) -> None:
         result = judged(same() | {"n1": (*NOTES, (9, 10))}, self.elected(*self.WHOLE), leads("n1", 5))
         assert result.counts == {"epoch-without-election": 1}
-        assert "noted that it began at offset 10" in result.anomalies[0].explanation[0]
+        assert "has it in the leader epoch checkpoint at offset 10" in result.anomalies[0].explanation[0]
 
     def test_where_the_metadata_log_may_lack_one_there_is_a_doubt(self) -> None:
         result = judged(same(), self.elected({"leader": 2}), leads("n1", 99))

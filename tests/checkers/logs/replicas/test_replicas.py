@@ -70,7 +70,7 @@ def test_a_batch_that_differs_is_found_at_its_offset(fields: dict[str, int]) -> 
     (found,) = (anomaly for anomaly in result.anomalies if anomaly.id == "replica-divergence")
     assert found.subject == f"log-0/0@{fields.get('base_offset', 2)}"
     assert "n3 does not have the batches that n1 has" in found.summary
-    assert "1 batch is on n1 alone, and 1 on n3 alone" in found.explanation[-1]
+    assert "1 batch is only on n1, and 1 only on n3" in found.explanation[-1]
     assert [f"op {index}" for index in found.witness] == ["op 1", "op 2", "op 3", "op 5"]
 
 
@@ -90,7 +90,7 @@ def test_a_batch_that_one_has_alone_at_the_end_of_the_stretch_is_found() -> None
 
     (found,) = result.anomalies
     assert found.subject == "log-0/0@3"
-    assert "1 batch is on n1 alone, and 2 on n2 alone" in found.explanation[-1]
+    assert "1 batch is only on n1, and 2 only on n2" in found.explanation[-1]
 
 
 def test_a_hole_before_the_end_is_no_batch() -> None:

@@ -39,7 +39,7 @@ def test_of_a_topic_that_was_removed() -> None:
     (anomaly,) = result.anomalies
     assert anomaly.summary == f"n2 kept log-0-0 of the topic {TOPIC_ID}, 19.9 s after it was removed."
     assert (anomaly.subject, anomaly.time_ns, len(anomaly.witness)) == ("log-0-0", 20_001 * MS, 1)
-    assert (result.figures["folders_told"], result.figures["removals_applied"]) == (2, 1)
+    assert (result.figures["folders_listed"], result.figures["removals_applied"]) == (2, 1)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ class TestElsewhere:
     def test_of_a_partition_that_was_moved(self) -> None:
         result = judged(self.moved())
         assert (result.validity, result.counts) == (Validity.INVALID, KEPT)
-        text = f"n2 kept log-0-0 of the topic {TOPIC_ID}, 19.9 s after it was on other brokers alone."
+        text = f"n2 kept log-0-0 of the topic {TOPIC_ID}, 19.9 s after it was only on other brokers."
         assert result.anomalies[0].summary == text
 
     def test_of_one_that_was_never_there(self) -> None:

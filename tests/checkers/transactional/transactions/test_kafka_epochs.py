@@ -99,7 +99,7 @@ def test_the_checker_reports_it() -> None:
     history = Story().given(10, 11, 5, 3).given(20, 21, 5, 3).transacted().history()
     result = check_transactions(history)
     assert (result.validity, result.counts) == (Validity.INVALID, {RULE: 1})
-    assert result.figures["epochs_told"] == 2
+    assert result.figures["epochs_given"] == 2
 
 
 @pytest.mark.parametrize(

@@ -359,9 +359,7 @@ def test_a_circle_with_writes_is_observed_and_legal() -> None:
     assert result.counts == {"G0": 1}
     assert not of(result, "G0").illegal
     assert result.validity is Validity.VALID
-    assert any(
-        "stands at txn-0/0@0, and one of T2 at txn-0/0@1" in line for line in of(result, "G0").explanation
-    )
+    assert any("is at txn-0/0@0, and one of T2 at txn-0/0@1" in line for line in of(result, "G0").explanation)
 
 
 def test_read_skew_is_observed_and_legal() -> None:

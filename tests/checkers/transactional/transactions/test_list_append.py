@@ -217,7 +217,7 @@ def test_a_transaction_that_sees_its_own_writes(text: str) -> None:
 def test_a_transaction_whose_own_writes_are_out_of_order(text: str) -> None:
     result = lists(text)
     assert result.counts["internal"] == 1
-    assert "where it stands before" in next(a.summary for a in result.anomalies if a.id == "internal")
+    assert "where it is before" in next(a.summary for a in result.anomalies if a.id == "internal")
 
 
 def test_unread_appends_stand_behind_everything_read() -> None:
@@ -413,5 +413,5 @@ def test_an_unread_append_is_ordered_behind_its_own_key() -> None:
         1 < ax2 rz
         2 < rx1 rz9
     """)
-    line = "T1 < T2, because T1 appended 1 to x, and T2 appended 2 behind all elements of it that were read."
+    line = "T1 < T2, because T1 appended 1 to x, and T2 appended 2 after all elements of it that were read."
     assert line in only(result).explanation
