@@ -36,11 +36,12 @@ def broker() -> Iterator[FakeModernBroker]:
 
 @contextmanager
 def joined(process: JavaProcess, broker: FakeModernBroker, **more: Any) -> Iterator[GroupMember]:
-    """A member to whom no answer comes late."""
+    """A member to whom no answer comes late, and who is not late itself."""
     options = MemberOptions(
         (broker.bootstrap,),
         "group-0",
         "log-0",
+        poll_interval_ms=300_000,
         request_ms=30_000,
         connect_ms=30_000,
         commit_ms=30_000,

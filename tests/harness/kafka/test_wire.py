@@ -31,7 +31,7 @@ from tests.harness.fakes.node import (
 from tests.harness.waiting import BOUND_S, StandingTime, wait_until
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def patience() -> None:
     """Nobody is more patient than usual: these tests are about the limits of time."""
 
