@@ -29,6 +29,7 @@ def watched(bound_s: float = BOUND_S) -> Iterator[None]:
         return
     ended = threading.Event()
     watch = threading.Thread(target=_put_off, args=(ended, bound_s), name="watchdog", daemon=True)
+    _begin(bound_s)  # before the thread runs, which a hang at once would prevent
     watch.start()
     try:
         yield
@@ -40,9 +41,12 @@ def watched(bound_s: float = BOUND_S) -> Iterator[None]:
 
 
 def _put_off(ended: threading.Event, bound_s: float) -> None:
-    """Restart the timer again and again, as long as threads can run."""
-    while not ended.is_set():
-        signal.setitimer(signal.ITIMER_REAL, bound_s)
-        if sys.__stderr__ is not None:
-            faulthandler.dump_traceback_later(bound_s * (_PARTS - 1) / _PARTS, file=sys.__stderr__)
-        ended.wait(bound_s / _PARTS)
+    """Restart the timers again and again, as long as threads can run."""
+    while not ended.wait(bound_s / _PARTS):
+        _begin(bound_s)
+
+
+def _begin(bound_s: float) -> None:
+    signal.setitimer(signal.ITIMER_REAL, bound_s)
+    if sys.__stderr__ is not None:
+        faulthandler.dump_traceback_later(bound_s * (_PARTS - 1) / _PARTS, file=sys.__stderr__)

@@ -1,17 +1,15 @@
 """What holds for all tests of the harness."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from harness.administration import addressing, sighting
-from harness.clients import kafka_python_making
-from harness.nemesis import admin_requests
-from tests.harness.waiting import BOUND_S
+from tests.harness.fakes.patience import be_patient
 
 
-@pytest.fixture(autouse=True)
-def _whoever_lives_answers_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nodes are asked whether they live: fakes share our processor and mean their silence."""
-    monkeypatch.setattr(addressing, "ANSWER_LIMIT_S", BOUND_S)
-    monkeypatch.setattr(admin_requests, "_PROBE_S", BOUND_S)
-    monkeypatch.setattr(kafka_python_making, "_PROBE_S", BOUND_S)
-    monkeypatch.setattr(sighting, "ASK_TIMEOUT_MS", round(BOUND_S * 1000))
+@pytest.fixture(autouse=True, scope="module")
+def patience() -> Iterator[None]:
+    """Fakes share our processor: only their silence on purpose is taken for silence."""
+    with pytest.MonkeyPatch.context() as patched:
+        be_patient(patched)
+        yield

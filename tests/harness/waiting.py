@@ -29,11 +29,27 @@ def wait_until(condition: Callable[[], T | None], bound_s: float = BOUND_S) -> T
 class StandingTime:
     """Takes the place of the module ``time`` where a test decides when a deadline has passed."""
 
-    def __init__(self) -> None:
-        self._now_s = 1_000_000.0
+    def __init__(self, now_s: float = 1_000_000.0) -> None:
+        self._now_s = now_s
 
     def monotonic(self) -> float:
         return self._now_s
 
+    def monotonic_ns(self) -> int:
+        return int(self._now_s * 1e9)
+
     def go_on(self, by_s: float = BOUND_S) -> None:
         self._now_s += by_s
+
+
+class Pauses(threading.Event):
+    """Takes the place of an event whose waits are pauses: time goes on instead."""
+
+    def __init__(self, standing: StandingTime) -> None:
+        super().__init__()
+        self._standing = standing
+
+    def wait(self, timeout: float | None = None) -> bool:
+        assert timeout is not None
+        self._standing.go_on(timeout)
+        return self.is_set()

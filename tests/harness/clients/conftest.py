@@ -4,9 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from harness.clients import transactional_confluent
 from harness.clients.interface import ClientKind
+from harness.clients.java import remote
 from harness.clients.java.process import JavaProcess
 from tests.harness import java
+from tests.harness.waiting import BOUND_S
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -20,6 +23,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _has_java(item: pytest.Function) -> bool:
     chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
     return "java_process" in item.fixturenames or any(one is ClientKind.JAVA for one in chosen)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _whoever_is_slow_returns() -> Iterator[None]:
+    """Calls of threads and of the process of kafka-clients may return late: they share our processor."""
+    with pytest.MonkeyPatch.context() as patched:
+        for module in (remote, transactional_confluent):
+            patched.setattr(module, "_GRACE_S", BOUND_S)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -99,6 +99,13 @@ def outcomes(sent: list[SendResult]) -> list[OperationType]:
     return [one.outcome for one in sent]
 
 
+def introduce(client: LogProducer) -> None:
+    """Send until one is acknowledged: from then on the library knows the topic, and sends at once."""
+    wait_until(
+        lambda: outcomes(client.send([ProducerRecord(0, b"first"), ProducerRecord(1, b"1")])) == [OK, OK]
+    )
+
+
 def read(client: LogConsumer, count: int) -> list[Message]:
     found: list[Message] = []
 
@@ -179,16 +186,18 @@ def test_librdkafka_sends_again_whatever_the_broker_answers(
 
 @pytest.mark.slow
 def test_a_refusal_after_retries_is_open(broker: FakeBroker, kind: ClientKind) -> None:
-    broker.produce_error = NOT_ENOUGH_REPLICAS
     client = producer(broker.bootstrap, kind, idempotent=True, delivery_ms=SOON_MS)
+    introduce(client)
+    broker.produce_error = NOT_ENOUGH_REPLICAS
     assert outcomes(client.send([ProducerRecord(0, b"a")])) == [INFO]
     client.close(BOUND_S)
 
 
 @pytest.mark.slow
 def test_silence_is_open_and_bounded(broker: FakeBroker, kind: ClientKind) -> None:
-    broker.produce_error = None
     client = producer(broker.bootstrap, kind, delivery_ms=SOON_MS)
+    introduce(client)
+    broker.produce_error = None
     assert outcomes(client.send([ProducerRecord(0, b"a"), ProducerRecord(1, b"b")])) == [INFO, INFO]
     client.close(BOUND_S)
 
@@ -266,7 +275,7 @@ def test_what_ends_a_producer_is_the_fate_of_its_records(
     client = producer(
         broker.bootstrap, kind, idempotent=True, delivery_ms=SOON_MS if sends_again else PATIENT_MS
     )
-    assert outcomes(client.send([ProducerRecord(0, b"a")])) == [OK]
+    introduce(client)
     broker.produce_error = code
     refused = client.send([ProducerRecord(0, b"b"), ProducerRecord(1, b"c")])
     after = client.send([ProducerRecord(0, b"d")])

@@ -36,7 +36,18 @@ def broker() -> Iterator[FakeModernBroker]:
 
 @contextmanager
 def joined(process: JavaProcess, broker: FakeModernBroker, **more: Any) -> Iterator[GroupMember]:
-    options = MemberOptions((broker.bootstrap,), "group-0", "log-0", modern=True, **more)
+    """A member to whom no answer comes late, and who is not late itself."""
+    options = MemberOptions(
+        (broker.bootstrap,),
+        "group-0",
+        "log-0",
+        poll_interval_ms=300_000,
+        request_ms=30_000,
+        connect_ms=30_000,
+        commit_ms=30_000,
+        modern=True,
+        **more,
+    )
     made = join_group(ClientKind.JAVA, options, process)
     yield made
     made.close(BOUND_S)
@@ -196,7 +207,7 @@ def test_committed_offsets_that_cannot_be_read_end_the_member(
     java_process: JavaProcess, broker: FakeModernBroker
 ) -> None:
     broker.errors[FETCH_OFFSETS] = GROUP_AUTHORIZATION
-    with joined(java_process, broker, request_ms=1_500) as member:
+    with joined(java_process, broker) as member:
         with pytest.raises(ReadError, match=r"no committed offsets: .*authorization"):
             polled(member)
         assert member.owned == frozenset()

@@ -9,7 +9,15 @@ from kafka.structs import ConsumerGroupMetadata
 
 from checkers.history.operations import OperationType
 from checkers.history.polls import Membership
-from harness.clients import EMBEDDED, ClientFailedError, ClientKind, ProducerRecord, ReadError, SendResult
+from harness.clients import (
+    EMBEDDED,
+    ClientFailedError,
+    ClientKind,
+    ProducerRecord,
+    ReadError,
+    SendResult,
+    transactional_confluent,
+)
 from harness.clients.errors import ErrorSource
 from harness.clients.java.transacting import _version_of
 from harness.clients.opening import open_transactional
@@ -244,6 +252,7 @@ def test_a_call_that_does_not_return_is_left_behind(
 
     with monkeypatch.context() as patched:
         patched.setattr(client, "_producer", Hanging())
+        patched.setattr(transactional_confluent, "_GRACE_S", 0.0)
         with pytest.raises(TransactionError, match="did not end within") as raised:
             client.commit(0.05)
         assert raised.value.outcome is INFO

@@ -14,9 +14,11 @@ from kafka.protocol.admin import (
 
 from checkers.history.operations import Operation
 from checkers.history.reading import read_history
+from harness.evidence import claimed_coordinators
 from harness.evidence.claimed_coordinators import gather_coordinators
 from harness.record.journal import Clock, Journals, Recorder
 from tests.harness.fakes.node import FakeNode
+from tests.harness.waiting import Pauses, StandingTime
 
 _LIST_GROUPS, _LIST_TRANSACTIONS = 16, 66
 _LOADING = 14
@@ -76,10 +78,13 @@ def test_who_is_loading_is_asked_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("names", [(["g"], []), ([], ["t"])])
 def test_two_that_name_the_same_are_asked_until_patience_ends(
-    tmp_path: Path, names: tuple[list[str], list[str]]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[list[str], list[str]]
 ) -> None:
+    standing = StandingTime()
+    monkeypatch.setattr(claimed_coordinators, "time", standing)
+    monkeypatch.setattr(claimed_coordinators, "Event", lambda: Pauses(standing))
     with _Broker(*names) as one, _Broker(*names) as other:
-        assert len(gathered_coordinators(tmp_path, one, other, patience_s=0.6)) > 2
+        assert len(gathered_coordinators(tmp_path, one, other, patience_s=0.6)) == 2 * 3
 
 
 def test_who_does_not_answer_is_not_recorded(tmp_path: Path) -> None:

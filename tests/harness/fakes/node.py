@@ -17,6 +17,8 @@ from kafka.protocol.metadata import (
     MetadataResponse,
 )
 
+from tests.harness.fakes.patience import NUDGE, time_is_up
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,6 +38,8 @@ NOT_LEADER, UNSUPPORTED_VERSION = 6, 35
 
 class FakeNode:
     """Answers each request by `answers[key](request)`: a response, raw bytes, or None for silence.
+
+    Silence ends the time of our own requests at once (`patience`), and is silence for the libraries of Kafka.
 
     Attributes:
         requests: classes that decode requests, by key.
@@ -118,8 +122,9 @@ class FakeNode:
                         return  # the client hung up in the middle of it
                     reply = self._reply(frame)
                     held |= reply is None and self.in_order
-                    if reply is not None and not held:
-                        connection.sendall(reply)
+                    if reply is None or held:
+                        reply = NUDGE if time_is_up(connection.getpeername()[1]) else b""
+                    connection.sendall(reply)
         except OSError:  # the client hung up
             return
 

@@ -31,6 +31,11 @@ from tests.harness.fakes.node import (
 from tests.harness.waiting import BOUND_S, StandingTime, wait_until
 
 
+@pytest.fixture(autouse=True, scope="module")
+def patience() -> None:
+    """Nobody is more patient than usual: these tests are about the limits of time."""
+
+
 @pytest.fixture
 def node() -> Iterator[FakeNode]:
     with FakeNode() as made:
@@ -163,8 +168,9 @@ def test_a_silent_node_is_not_waited_for_longer_than_allowed(node: FakeNode) -> 
 def test_a_connection_that_falls_silent_is_not_asked_twice(node: FakeNode) -> None:
     replies = [quorum_answer(1, 1, 1, {1: 1})]
     node.answers[QUORUM] = lambda _request: replies.pop() if replies else None
-    endpoint = Endpoint(*node.address, timeout_s=2.0)
+    endpoint = Endpoint(*node.address, timeout_s=BOUND_S)
     endpoint.quorum()
+    endpoint.timeout_s = 0.2
     with pytest.raises(WireError):
         endpoint.quorum()
     assert node.connections == 1
@@ -227,12 +233,12 @@ def test_a_node_that_hangs_up_in_mid_answer_is_reported(node: FakeNode) -> None:
         return b"\0"
 
     node.answers[METADATA] = cut_short
-    with Connection(*node.address, 1.0) as connection, pytest.raises(WireError):
+    with Connection(*node.address, BOUND_S) as connection, pytest.raises(WireError):
         connection.ask(MetadataRequest(topics=[]), MetadataResponse)
 
 
 def test_alive_is_who_answers(node: FakeNode) -> None:
-    assert answers(*node.address, 1.0)
+    assert answers(*node.address, BOUND_S)
 
 
 def test_a_paused_node_accepts_and_is_not_alive() -> None:

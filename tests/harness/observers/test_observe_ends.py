@@ -10,6 +10,7 @@ import pytest
 
 from harness.kafka.segments.growing import LogEnd
 from harness.observers.ends import LogEndsObserver
+from harness.observers.observer import Observer
 from harness.record.journal import Clock, Journals
 from tests.harness.recorded import recorded
 
@@ -120,7 +121,10 @@ def fails(code: int) -> Callable[..., NoReturn]:
     return fail
 
 
-def test_ends_are_read_of_partition_folders_on_all_disks(tmp_path: Path, log: Path) -> None:
+def test_ends_are_read_of_partition_folders_on_all_disks(
+    tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Observer.record_changes, "__defaults__", (None,))  # nothing is recorded again
     put(log, batch(0, 4))
     second = tmp_path / "second"
     for name in ("log-0-0", "log-0-x", "other-0", "log-0-2.abc-delete", "log-0-3-future"):

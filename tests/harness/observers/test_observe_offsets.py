@@ -181,7 +181,6 @@ class Cluster:
 
 
 def test_observers_ask_for_offsets_where_they_are_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observers, "ASK_TIMEOUT_S", BOUND_S)
     monkeypatch.setattr(observers, "STOP_BOUND_S", BOUND_S)
     with ExitStack() as stack:
         leader = stack.enter_context(Leader())

@@ -45,7 +45,6 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """However slow the machine: no answer is late, no sight is old, and nothing is recorded again."""
-    monkeypatch.setattr(observers, "ASK_TIMEOUT_S", BOUND_S)
     monkeypatch.setattr(observers, "STOP_BOUND_S", BOUND_S)
     monkeypatch.setattr(observers, "ClusterView", lambda: ClusterView(fresh_s=BOUND_S))
     monkeypatch.setattr(module, "REPEAT_S", BOUND_S)

@@ -68,7 +68,6 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    monkeypatch.setattr(observers, "ASK_TIMEOUT_S", BOUND_S)
     monkeypatch.setattr(observers, "STOP_BOUND_S", BOUND_S)
     with ExitStack() as stack:
         made = Bench(tmp_path, stack)

@@ -83,7 +83,6 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """However slow the machine: no answer is late, no sight is old, and nothing is recorded again."""
-    monkeypatch.setattr(module, "ASK_TIMEOUT_S", BOUND_S)
     monkeypatch.setattr(module, "STOP_BOUND_S", BOUND_S)
     monkeypatch.setattr(module, "ClusterView", lambda: ClusterView(fresh_s=BOUND_S))
     monkeypatch.setattr(Observer.record_changes, "__defaults__", (None,))
@@ -233,7 +232,6 @@ def test_a_dead_observer_fails_the_check_and_the_stop(bench: Bench) -> None:
 
 
 def test_observers_stop_beside_silent_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ASK_TIMEOUT_S", 0.2)
     monkeypatch.setattr(module, "STOP_BOUND_S", BOUND_S)
     with ExitStack() as stack:
         bench = Bench(tmp_path, stack)

@@ -12,6 +12,7 @@ from harness.run import recovery
 from harness.run.recovery import await_full_isrs, await_recovery
 from tests.harness.fakes.node import METADATA, FakeNode, metadata_answer
 from tests.harness.recorded import recorded
+from tests.harness.waiting import BOUND_S
 
 BOUND_MS = 60_000
 NOBODY = ("127.0.0.1", 9)
@@ -110,12 +111,15 @@ def test_without_a_dead_broker_no_more_is_awaited_than_can_come(bench: Bench) ->
     assert ended.value["dead"] == [3]
 
 
-def test_writes_have_time_after_the_wait_for_replicas_has_used_its_own(bench: Bench) -> None:
+def test_writes_have_time_after_the_wait_for_replicas_has_used_its_own(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recovery, "_WRITES_S", BOUND_S)
     bench.report_replicas([1, 2, 3])
     ended = bench.recover([1, 2], frozenset(), bound_ms=20)
     assert ended.type is OperationType.INFO
     assert all(one["write_acked"] for one in ended.value["partitions"])
-    assert 4 < bench.left_s <= 5
+    assert 0 < bench.left_s <= BOUND_S
 
 
 def test_nothing_is_awaited_where_every_broker_is_dead(bench: Bench) -> None:

@@ -28,7 +28,7 @@ from tests.harness.recorded import recorded
 from tests.harness.waiting import BOUND_S, wait_until
 
 OK, INFO, INVOKE = OperationType.OK, OperationType.INFO, OperationType.INVOKE
-OPTIONS = ProducerOptions(("127.0.0.1:1",), "bulk-0", delivery_ms=500)
+OPTIONS = ProducerOptions(("127.0.0.1:1",), "bulk-0", delivery_ms=round(BOUND_S * 1000))
 BATCH = 4
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from harness.workloads.load import ALONE_S, Load
 from harness.workloads.worker import Worker, WorkloadError
+from tests.harness.waiting import BOUND_S
 
 
 class Waiting(Worker):
@@ -22,7 +23,7 @@ class Waiting(Worker):
 
 
 class Stuck(Worker):
-    """A worker that does not end when it is stopped."""
+    """A worker that does not end when it is stopped; who waits for it finds that the time is over."""
 
     ends_first = True
 
@@ -34,6 +35,9 @@ class Stuck(Worker):
         while not self.released:
             self.stopping.wait(0.01)
             self.stopping.clear()
+
+    def join(self, timeout: float | None = None) -> None:
+        assert timeout is not None
 
 
 def test_workers_that_end_first_have_ended_before_others_are_stopped() -> None:
@@ -52,6 +56,6 @@ def test_a_worker_that_does_not_end_does_not_keep_the_others() -> None:
     load = Load([producer, stuck])
     load.start()
     with pytest.raises(WorkloadError, match="workers did not stop") as raised:
-        load.stop(bound_s=0.5)
+        load.stop(BOUND_S)
     stuck.released = True
     assert (raised.value.got, ended) == ("stuck", ["producer"])

@@ -64,7 +64,6 @@ class Bench:
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     monkeypatch.setattr(probing, "_RETRY_PAUSE_S", 0.005)
     monkeypatch.setattr(final_read_module, "_PAUSE_S", 0.005)
-    monkeypatch.setattr(final_read_module, "_ASK_TIMEOUT_S", BOUND_S)
     with FakeNode() as node:
         made = Bench(tmp_path, node)
         for module in (final_read_module, probing):

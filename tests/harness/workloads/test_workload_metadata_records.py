@@ -11,7 +11,6 @@ from checkers.history.operations import FAIL, INFO, OK, Operation, OperationType
 from harness.clients.raw_records import fetch_records, leader_of
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Clock, Journals, Recorder
-from harness.workloads import metadata_records
 from harness.workloads.metadata_records import RecordsOfTopics
 from harness.workloads.values import ValueCodec
 from tests.harness.fakes.broker import FETCH, PRODUCE, FakeBroker
@@ -23,8 +22,7 @@ NAME = "log-0"
 
 
 @pytest.fixture
-def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeBroker]:
-    monkeypatch.setattr(metadata_records, "_ASK_TIMEOUT_S", BOUND_S)
+def broker() -> Iterator[FakeBroker]:
     with FakeBroker() as made:
         made.versions |= {FETCH: 18, PRODUCE: 13}
         yield made
@@ -62,10 +60,7 @@ def test_an_append_that_is_refused(
     assert (fetched.type, fetched.error) == (FAIL, f"error {error}")
 
 
-def test_an_append_without_an_answer(
-    broker: FakeBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(metadata_records, "_ASK_TIMEOUT_S", 0.2)
+def test_an_append_without_an_answer(broker: FakeBroker, tmp_path: Path) -> None:
     broker.produce_error = None
     assert [o.type for o in touched(tmp_path, broker.address)] == [INFO, OK]
 

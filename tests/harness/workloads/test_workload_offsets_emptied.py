@@ -157,7 +157,6 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    monkeypatch.setattr(offsets_erasing, "_ASK_S", 0.6)
     monkeypatch.setattr(offsets_erasing, "_AGAIN_PAUSE_S", 0.01)
     with GroupBroker() as broker:
         made = Bench(tmp_path, broker)

@@ -135,7 +135,6 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    monkeypatch.setattr(offsets_erasing, "_ASK_S", BOUND_S)
     monkeypatch.setattr(offsets_erasing, "_AGAIN_PAUSE_S", 0.01)
     with Broker() as broker:
         made = Bench(tmp_path, broker)
@@ -190,8 +189,7 @@ def test_a_deletion_of_an_offset_may_be_refused_as_a_whole(bench: Bench) -> None
     assert bench.completions() == [(FAIL, "delete-offsets")]
 
 
-def test_a_commit_that_is_not_answered_may_be_there(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offsets_erasing, "_ASK_S", 0.6)
+def test_a_commit_that_is_not_answered_may_be_there(bench: Bench) -> None:
     bench.broker.error = None
     bench.erasing().commit("gone-1", 0, 5)
     assert bench.completions() == [(INFO, "commit-offset")]

@@ -100,7 +100,6 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    monkeypatch.setattr(old_epochs, "_ASK_S", BOUND_S)
     monkeypatch.setattr(old_epochs, "_WAIT_S", (0, 0.01))
     with Leader() as leader:
         made = Bench(tmp_path, leader)

@@ -110,7 +110,6 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registers, "_REMAKE_PAUSE_S", 0.005)
     monkeypatch.setattr(registers, "_AGAIN_PAUSE_S", 0.005)
     monkeypatch.setattr(metadata, "_VIEW_PAUSE_S", 0.005)
-    monkeypatch.setattr(metadata, "_ASK_TIMEOUT_S", BOUND_S)
 
 
 @pytest.fixture

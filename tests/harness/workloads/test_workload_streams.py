@@ -28,7 +28,7 @@ from harness.workloads.values import ValueCodec
 from harness.workloads.worker import join_all
 from tests.harness.fakes.log import FakeConsumer, FakeLog
 from tests.harness.recorded import recorded
-from tests.harness.waiting import BOUND_S, wait_until
+from tests.harness.waiting import BOUND_S, StandingTime, wait_until
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 WORKLOAD = StreamsWorkload(partitions=2, life_min_ms=20, life_max_ms=40)
@@ -283,8 +283,15 @@ def test_an_output_whose_end_is_unknown_is_asked_for_again_after_a_pause(
 def test_offsets_that_are_unknown_at_first_are_asked_for_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams_end, "_FIRST_OFFSETS_S", 0.3)
-    bench.application.on_ask = lambda: None if bench.application.asked else ReadError("unstable")
+    def unstable() -> ReadError | None:
+        if bench.application.asked:
+            return None
+        standing.go_on(streams_end._FIRST_OFFSETS_S)
+        return ReadError("unstable")
+
+    standing = StandingTime(time.monotonic())
+    monkeypatch.setattr(streams_end, "time", standing)
+    bench.application.on_ask = unstable
     assert bench.end() == []
     assert [o.error for o in bench.operations("committed-offsets", INFO)] == ["unstable"]
     assert bench.operations("committed-offsets", OK)[-1].value["offsets"] == [[0, 10], [1, 10]]

@@ -11,7 +11,7 @@ import pytest
 
 from checkers.history.operations import Operation, OperationType
 from checkers.history.reading import read_history
-from harness.clients import ClientFailedError, ClientKind
+from harness.clients import ClientFailedError, ClientKind, transactional_confluent
 from harness.clients.opening import open_transactional
 from harness.clients.transactional import TransactionalOptions, TransactionalProducer, TransactionError
 from harness.record.journal import Clock, Journals
@@ -207,6 +207,7 @@ def test_a_producer_of_librdkafka_ends_whose_initialisation_failed(
 ) -> None:
     """No broker answers; what only Python's collector would find is kept."""
     monkeypatch.setattr(txn_transactor, "STEP_S", 0.05)
+    monkeypatch.setattr(transactional_confluent, "_GRACE_S", BOUND_S)
     worker = TransactionWorker(bench.context, 1, open_transactional)
     gc.collect()
     gc.disable()

@@ -173,7 +173,7 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    quick = {"_ASK_S": 1.5, "_RETRY_PAUSE_S": 0.001, "_SETTLE_S": (0, 0.01), "_LATE_S": (0, 0.01)}
+    quick = {"_RETRY_PAUSE_S": 0.001, "_SETTLE_S": (0, 0.01), "_LATE_S": (0, 0.01)}
     for name, value in quick.items():
         monkeypatch.setattr(txn_timeouts, name, value)
     with Broker() as broker:
