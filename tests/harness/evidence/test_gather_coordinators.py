@@ -89,5 +89,5 @@ def test_two_that_name_the_same_are_asked_until_patience_ends(
 
 def test_who_does_not_answer_is_not_recorded(tmp_path: Path) -> None:
     with _Broker([], []) as one:
-        one.answers[_LIST_GROUPS] = lambda _: b""
+        one.answers[_LIST_GROUPS] = lambda _: None
         assert not gathered_coordinators(tmp_path, one, patience_s=0)
