@@ -42,7 +42,6 @@ def joined(process: JavaProcess, broker: FakeModernBroker, **more: Any) -> Itera
         "group-0",
         "log-0",
         poll_interval_ms=300_000,
-        request_ms=30_000,
         connect_ms=30_000,
         commit_ms=30_000,
         modern=True,
@@ -207,7 +206,7 @@ def test_committed_offsets_that_cannot_be_read_end_the_member(
     java_process: JavaProcess, broker: FakeModernBroker
 ) -> None:
     broker.errors[FETCH_OFFSETS] = GROUP_AUTHORIZATION
-    with joined(java_process, broker) as member:
+    with joined(java_process, broker, request_ms=30_000) as member:
         with pytest.raises(ReadError, match=r"no committed offsets: .*authorization"):
             polled(member)
         assert member.owned == frozenset()

@@ -80,6 +80,6 @@ def test_each_broker_is_asked_once_about_all_partitions(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_who_does_not_answer_is_left_out(tmp_path: Path) -> None:
     with _Broker() as one, _Broker() as other:
-        one.answers[_DESCRIBE] = lambda _: b""
+        one.answers[_DESCRIBE] = lambda _: None
         (observed,) = recorded(tmp_path, n1=one, n2=other)
     assert observed.node == "n2"
