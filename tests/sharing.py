@@ -119,6 +119,10 @@ class Sharing(LoadScopeScheduling):  # type: ignore[misc]  # xdist publishes no 
 
     def remove_node(self, node: Any) -> str | None:
         self._waiting.pop(node, None)
+        work = self.assigned_work[node]
+        # What has ended is not done again; a worker that got it would have no test, and stand still.
+        for group in [group for group, ended in work.items() if all(ended.values())]:
+            del work[group]
         crashed: str | None = super().remove_node(node)
         return crashed
 
@@ -126,8 +130,10 @@ class Sharing(LoadScopeScheduling):  # type: ignore[misc]  # xdist publishes no 
         return group_of(nodeid)
 
     def _reschedule(self, node: Any) -> None:
-        if self._pending_of(self.assigned_work[node]) <= 1:
+        while self._pending_of(self.assigned_work[node]) <= 1 and not node.shutting_down:
             super()._reschedule(node)
+            if node in self._waiting:
+                return
 
     def _assign_work_unit(self, node: Any) -> None:
         """Give a worker its next group, or let it wait for one, or let it end."""
@@ -145,10 +151,15 @@ class Sharing(LoadScopeScheduling):  # type: ignore[misc]  # xdist publishes no 
         super()._assign_work_unit(node)
 
     def _next_of(self, node: Any) -> str:
-        """Clusters for the worker that has begun with them, and for the others whatever else there is."""
+        """Clusters for the worker that has begun with them, and for the others whatever else there is.
+
+        Those that stay alone come first, in whatever order the tests are, and after a worker that crashed.
+        """
         with_clusters = [one for one, work in self.assigned_work.items() if any(map(loads_clusters, work))]
         clusters = node in with_clusters or not with_clusters
-        chosen: str = min(self.workqueue, key=lambda group: loads_clusters(group) is not clusters)
+        chosen: str = min(
+            self.workqueue, key=lambda group: (loads_clusters(group) is not clusters, group != TOGETHER[0])
+        )
         return chosen
 
 

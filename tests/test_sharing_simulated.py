@@ -26,6 +26,9 @@ class Worker:
     def shutdown(self) -> None:
         self.shutting_down = True
 
+    def crash(self) -> None:
+        self._queue, self.at, self.shutting_down = [], None, True
+
     def begin(self, now_s: int) -> None:
         """Begin the next test, where the one after it is known or there is none."""
         if self.at is None and self._queue and (len(self._queue) > 1 or self.shutting_down):
@@ -42,9 +45,15 @@ TAKES_S = {CLUSTERS: 100, BESIDE[0]: 130, BESIDE[1]: 50, BESIDE[2]: 80, BESIDE[3
 
 
 def simulated(
-    workers: int, collection: list[str], monkeypatch: pytest.MonkeyPatch
+    workers: int,
+    collection: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    crash_at: str = "",
 ) -> list[tuple[int, dict[str, str]]]:
-    """When something changes, and which group each worker is at then, until all tests have ended."""
+    """When something changes, and which group each worker is at then, until all tests have ended.
+
+    The first worker that is at the group `crash_at` crashes there, and another one takes its place.
+    """
     monkeypatch.setattr("xdist.scheduler.loadscope.parse_tx_spec_config", lambda _: range(workers))
     config = SimpleNamespace(option=SimpleNamespace(loadscopereorder=False))
     sharing = Sharing(config, None)  # type: ignore[arg-type]
@@ -58,6 +67,16 @@ def simulated(
     while True:
         for worker in there:
             worker.begin(now_s)
+        if crashing := [worker for worker in there if worker.group == crash_at != ""]:
+            crash_at = ""
+            there.remove(crashing[0])
+            crashing[0].crash()
+            sharing.remove_node(crashing[0])
+            there.append(clone := Worker("clone", collection))
+            sharing.add_node(clone)
+            sharing.add_node_collection(clone, collection)
+            sharing.schedule()
+            continue
         busy = [worker for worker in there if worker.at is not None]
         seen.append((now_s, {worker.gateway.id: worker.group for worker in busy}))
         if not busy:
@@ -98,3 +117,25 @@ def test_of_two_workers_none_is_idle_at_the_end_for_longer_than_a_file_takes(
         alone = CLUSTERS in groups.values()
         idle_s += (until_s - since_s) * (len(groups) < 2 and not alone)
     assert idle_s <= 2 * max(TAKES_S.values()), f"of {end_s} s"
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 4])
+@pytest.mark.parametrize("group", [CLUSTERS, BESIDE[1], BESIDE[3], "tests/a/test_2.py"])
+def test_after_a_crash_the_others_and_its_successor_run_what_is_left(
+    workers: int, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = simulated(workers, collected(5), monkeypatch, crash_at=group)
+    for _, groups in seen:
+        loaded = [name for name in groups.values() if loads_clusters(name)]
+        assert len(loaded) <= LOADED_AT_A_TIME
+        assert CLUSTERS not in loaded or len(loaded) == 1
+    assert {name for _, groups in seen for name in groups.values()} == set(map(group_of, collected(5)))
+
+
+def test_those_that_stay_alone_come_first_in_whatever_order_tests_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = simulated(2, [*reversed(collected(3))], monkeypatch)
+    for _, groups in seen:
+        loaded = [name for name in groups.values() if loads_clusters(name)]
+        assert CLUSTERS not in loaded or len(loaded) == 1

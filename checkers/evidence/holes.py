@@ -28,7 +28,10 @@ from checkers.verdict.places import place_of
 from checkers.verdict.verdict import Anomaly
 
 _POWER_LOSS = "power-loss"
-_AS_FOUND = "This is findings/roll-before-power-loss of docs/findings.md: recovery accepts a log with a hole."
+_AS_FOUND = (
+    "findings/roll-before-power-loss of docs/findings.md leaves such a hole: recovery accepts it. "
+    "Another defect could leave it too."
+)
 
 
 class RecoveredHole(NamedTuple):
@@ -102,7 +105,8 @@ def _holes(
 def _missing(log: ReplicaLog) -> Iterator[tuple[int, int]]:
     """The first offset of each gap of a log, and the offset after it."""
     if len(log):
-        before = np.r_[log.start - 1, log["last_offset"][:-1]]
+        # Of a log that is out of order, only what no earlier batch has is missing.
+        before = np.maximum.accumulate(np.r_[log.start - 1, log["last_offset"][:-1]])
         base = log["base_offset"]
         for row in np.flatnonzero((base > before + 1) & (base > log.start)).tolist():
             yield max(int(before[row]) + 1, log.start), int(base[row])

@@ -104,8 +104,10 @@ _MORE_JAVA = (
 )
 """Loads of kafka-clients for which a night has no time."""
 _JAVA = ("chaos-java", "share", "share-altered", "share-committed", "share-renewed", "txn-java")
-"""What members of share groups may do is spread over several scenarios.  A bug that affects what
-one of them does is never reached by the others (docs/unseen-bugs.md)."""
+"""Loads of kafka-clients that a night has.
+
+Four scenarios have share groups, because each does what the others do not (docs/unseen-bugs.md).
+"""
 _REACHED = ("leader_changes", "elections", "isr_shrinks")
 _REACHED_ALL = (*_REACHED, "faults_of_disks", "voter_sets", "unclean_elections", "requests", "completed")
 
@@ -145,7 +147,7 @@ PRESETS: Mapping[str, Preset] = {
         required=_REACHED,
     ),
     "nightly": Preset(
-        "Five hours: each workload in both modes and under gambits, every script once, every known bug.",
+        "Six hours: each workload in both modes and under gambits, every script once, every known bug.",
         _entries(chaos=2, workloads=1, gambits=2, scripts=1, upgrades=1, duration_s=75, in_turn=True),
         _java_entries(1, 75),
         required=(*_REACHED, "faults_of_disks", "voter_sets", "completed"),

@@ -29,15 +29,18 @@ def watched(bound_s: float = BOUND_S) -> Iterator[None]:
         return
     ended = threading.Event()
     watch = threading.Thread(target=_put_off, args=(ended, bound_s), name="watchdog", daemon=True)
-    _begin(bound_s)  # before the thread runs, which a hang at once would prevent
-    watch.start()
     try:
+        _begin(bound_s)  # before the thread runs, which a hang at once would prevent
+        watch.start()
         yield
     finally:
         ended.set()
-        watch.join()
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        faulthandler.cancel_dump_traceback_later()
+        try:
+            if watch.is_alive():
+                watch.join()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            faulthandler.cancel_dump_traceback_later()
 
 
 def _put_off(ended: threading.Event, bound_s: float) -> None:

@@ -107,7 +107,7 @@ def _anomalies(summary: Summary) -> Section:
     illegal = sum(a.illegal_runs > 0 for a in summary.anomalies)
     lead = f"Illegal: {illegal:,} of {number(len(summary.anomalies), 'kind')}."
     if illegal < len(summary.anomalies):
-        lead += " The others were found only where they are permitted."
+        lead += " The others were found only where they are permitted, or may be."
     rows = tuple(
         (a.id, f"{a.count:,}", f"{len(a.seeds):,}", f"{a.illegal_runs:,}", _seeds(a.seeds))
         for a in summary.anomalies

@@ -131,7 +131,7 @@ def _word(group: Sequence[RunOutcome]) -> CiOutcome:
         return CiOutcome.FLAKY
     if not all(map(run_passes, group)):
         return CiOutcome.FAILED
-    red = any(run.outcome is not Outcome.VALID for run in group)
+    red = any(run.outcome is Outcome.INVALID or run.open_anomalies for run in group)
     return CiOutcome.QUARANTINED if red else CiOutcome.PASSED
 
 
@@ -200,8 +200,11 @@ def _name(run: RunOutcome) -> str:
 
 
 def _anomalies(line: SummaryLine) -> str:
+    illegal = {name for run in line.runs for name in run.illegal}
+    perhaps = {name for run in line.runs for name in run.open_anomalies} - illegal
     return ", ".join(
-        f"`{code(name)}`" for name in sorted({name for run in line.runs for name in run.illegal})
+        [f"`{code(name)}`" for name in sorted(illegal)]
+        + [f"perhaps `{code(name)}`" for name in sorted(perhaps)]
     )
 
 

@@ -34,12 +34,12 @@ class CandidateAnomaly(msgspec.Struct, frozen=True, kw_only=True):
         mode: mode of the cluster.
         standing: the explanation.
         because: the explanation as text.
-        candidate: number of the candidate's decided runs with it.
-        candidate_of: number of the candidate's decided runs.
+        candidate: number of the candidate's valid and invalid runs with it.
+        candidate_of: number of the candidate's valid and invalid runs.
         low: lower end of the interval of that share.
         high: upper end.
-        baseline: number of the baseline's decided runs with it.
-        baseline_of: number of the baseline's decided runs.
+        baseline: number of the baseline's valid and invalid runs with it.
+        baseline_of: number of the baseline's valid and invalid runs.
         first_seen: the oldest version in the store with it in this scenario.
         seen: all versions with it.
         tried: all versions on which the scenario was run.
@@ -101,7 +101,8 @@ def found_in(
 
 def permitted_in(runs: Sequence[QualificationRun]) -> tuple[Permitted, ...]:
     """All anomalies that were found where they are permitted, by name."""
-    legal = [(run, set(run.outcome.anomalies) - set(run.outcome.illegal)) for run in runs if run.outcome]
+    made = [(run, run.outcome) for run in runs if run.outcome]
+    legal = [(run, {*one.anomalies} - {*one.illegal} - {*one.open_anomalies}) for run, one in made]
     names = sorted({name for _run, seen in legal for name in seen})
     sides = (QualificationRole.CANDIDATE, QualificationRole.BASELINE)
     return tuple(
@@ -129,7 +130,7 @@ def _found(
 ) -> CandidateAnomaly:
     here = [r for r in runs if (r.planned.scenario, r.planned.mode) == (place.scenario, place.mode)]
     sides = [
-        [run for run in of_role(here, role) if run.decided]
+        [run for run in of_role(here, role) if run.judged]
         for role in (QualificationRole.CANDIDATE, QualificationRole.BASELINE)
     ]
     counts = [sum(_shows(run, place.id) for run in side) for side in sides]
@@ -210,7 +211,7 @@ def _versions(
 ) -> Iterator[tuple[str, bool]]:
     """For each run of the scenario, its version and whether it has the anomaly."""
     for run in runs:
-        if run.identity and run.decided and run.planned.scenario == place.scenario:
+        if run.identity and run.judged and run.planned.scenario == place.scenario:
             yield run.identity.kafka_version, _shows(run, place.id)
     for other in elsewhere:
         if other.scenario == place.scenario:

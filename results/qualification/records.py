@@ -61,9 +61,14 @@ class QualificationRun(msgspec.Struct, frozen=True, kw_only=True):
     image_checksums: dict[str, str] = {}
 
     @property
+    def judged(self) -> bool:
+        """Whether it is valid or invalid, so that it is known which anomalies it has."""
+        return self.outcome is not None and self.outcome.outcome in DECIDED
+
+    @property
     def decided(self) -> bool:
-        """Whether it has a verdict about Kafka, or an unknown one that is as expected."""
-        return self.outcome is not None and (self.outcome.outcome in DECIDED or left_open(self.outcome))
+        """Whether it is valid or invalid, or unknown and nevertheless as expected."""
+        return self.judged or (self.outcome is not None and left_open(self.outcome))
 
     @property
     def identity(self) -> RunIdentity | None:
@@ -151,7 +156,7 @@ def of_role(runs: Iterable[QualificationRun], role: QualificationRole) -> tuple[
 
 def left_open(run: RunOutcome) -> bool:
     """Whether nothing is unknown but whether anomalies that the scenario accepts are permitted."""
-    return run.outcome is Outcome.UNKNOWN and run.as_expected is True
+    return run.outcome is Outcome.UNKNOWN and run.as_expected is True and bool(run.open_anomalies)
 
 
 def outcomes(runs: Iterable[QualificationRun]) -> list[RunOutcome]:

@@ -184,9 +184,9 @@ def _undecided(result: Qualification) -> Section:
 
 
 def _flakes(runs: Sequence[QualificationRun]) -> str:
-    decided = [run for run in runs if run.decided]
+    judged = [run for run in runs if run.judged]
     found = flakes_among(
-        comparable(r.identity, r.outcome.outcome) for r in decided if r.identity and r.outcome
+        comparable(r.identity, r.outcome.outcome) for r in judged if r.identity and r.outcome
     )
     if found is None:
         return "No schedule ran twice on the same Kafka, so it is unknown whether there are flakes."

@@ -1,6 +1,7 @@
 """findings/late-acknowledgement: a voter is removed while it has not yet answered its leader.
 
-The leader sends BeginQuorumEpoch to each voter that has not fetched for half a fetch timeout, which is 1 s.
+In 4.3.1 and 4.4.0 the leader sends BeginQuorumEpoch to a voter that has not fetched for half a fetch timeout,
+which is 1 s.
 ``KafkaRaftClient.handleBeginQuorumEpochResponse`` takes whoever answers for a voter, and
 ``LeaderState.addAcknowledgementFrom`` throws if it is none any more.  The pause keeps one request unanswered
 from before the removal until after it.  The request timeout is longer than the pause, so that the leader

@@ -91,26 +91,47 @@ def launch(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory
         yield start
 
 
-@pytest.fixture(scope="session")
-def end_of_shared(engine: docker.DockerClient) -> Iterator[ExitStack]:  # noqa: ARG001 - ends before it
-    """Ends the shared cluster, with the tests at the latest."""
-    with ExitStack() as stack:
-        yield stack
+class SharedCluster:
+    """Three combined nodes of the default version, which run from the first use until the end."""
+
+    def __init__(self, engine: docker.DockerClient, folders: pytest.TempPathFactory) -> None:
+        self._engine, self._folders = engine, folders
+        self._stack = ExitStack()
+        self._running: Cluster | None = None
+
+    def running(self) -> Cluster:
+        """The cluster; started if it does not run."""
+        if self._running is None:
+            self._running = self._stack.enter_context(launching(self._engine, self._folders))(Topology())
+        return self._running
+
+    def end(self) -> None:
+        """Remove it, if it runs."""
+        self._running = None
+        self._stack.close()
 
 
 @pytest.fixture(scope="session")
-def three_nodes(
-    engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory, end_of_shared: ExitStack
-) -> Cluster:
+def shared_cluster(
+    engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SharedCluster]:
+    """What `three_nodes` is taken from."""
+    shared = SharedCluster(engine, tmp_path_factory)
+    yield shared
+    shared.end()
+
+
+@pytest.fixture(scope="module")
+def three_nodes(shared_cluster: SharedCluster) -> Cluster:
     """Three combined nodes of the default version, shared by tests that leave them as they found them."""
-    return end_of_shared.enter_context(launching(engine, tmp_path_factory))(Topology())
+    return shared_cluster.running()
 
 
 @pytest.fixture(autouse=True, scope="module")
-def shared_cluster_has_ended(request: pytest.FixtureRequest, end_of_shared: ExitStack) -> None:
-    """No idle cluster takes time from one that is loaded; tests that share one follow each other."""
+def shared_cluster_has_ended(request: pytest.FixtureRequest, shared_cluster: SharedCluster) -> None:
+    """Tests on other clusters begin without the shared one beside theirs."""
     if request.node.nodeid not in SHARED_CLUSTER:
-        end_of_shared.close()
+        shared_cluster.end()
 
 
 @pytest.fixture

@@ -39,6 +39,7 @@ def run(
     as_expected: bool | None = None,
     reasons: tuple[str, ...] = (),
     from_version: str = "",
+    left_open: tuple[str, ...] = (),
     **measures: Any,
 ) -> QualificationRun:
     """A run with its measures; an outcome of None: it was not run."""
@@ -63,6 +64,7 @@ def run(
         illegal=tuple(sorted(anomaly.id for anomaly in found)),
         reasons=reasons,
         measures=None if outcome is Outcome.FAILED else measured(**measures),
+        open_anomalies=left_open,
     )
     return QualificationRun(
         planned=planned, outcome=done, sightings=tuple(found), image_checksums={"jars": version * 8}

@@ -12,7 +12,10 @@ from tests.checkers.admin_histories import AdminStory
 from tests.checkers.evidence.hole_histories import HOLED, WHOLE, told
 
 DIVERGED = "replica-divergence"
-NAMED = "This is findings/roll-before-power-loss of docs/findings.md: recovery accepts a log with a hole."
+NAMED = (
+    "findings/roll-before-power-loss of docs/findings.md leaves such a hole: recovery accepts it. "
+    "Another defect could leave it too."
+)
 CITED = (
     "n1 lacks offsets 1 to 2 of log-0/0, and has a segment that begins at 3. It lost power before (f1). "
     "Line 9 of n1's log, at then, says that it loaded this log up to offset 3."

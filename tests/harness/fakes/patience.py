@@ -12,6 +12,8 @@ import pytest
 from harness.kafka.wire import Connection
 from tests.harness.waiting import BOUND_S
 
+LIMIT_S = 10 * BOUND_S
+"""More than any limit that is meant; how long a silent node is waited for is tested in test_wire.py alone."""
 NUDGE = b"\0"
 """A part of an answer, by which a `Connection` that waits looks at the time."""
 _asking: WeakValueDictionary[int, Connection] = WeakValueDictionary()
@@ -22,6 +24,7 @@ def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
     begin, limit, allow = Connection.__init__, Connection._limit, Connection.allow_until
 
     def begins(self: Connection, host: str, port: int, timeout_s: float) -> None:
+        assert timeout_s <= LIMIT_S, "milliseconds were taken for seconds"
         begin(self, host, port, timeout_s + BOUND_S)
 
     def limits(self: Connection) -> None:

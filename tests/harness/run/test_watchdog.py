@@ -34,6 +34,24 @@ def test_a_hang_ends_the_process_and_says_where() -> None:
     assert "went on" not in ended.stdout
 
 
+@pytest.mark.slow
+def test_what_takes_longer_than_the_bound_goes_on_as_long_as_threads_run() -> None:
+    program = (
+        HANG.format(bound_s=6.0, hang_us=0, parts=10) + "import time\nwith watched(6.0): time.sleep(9)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_the_timers_are_off_where_the_thread_can_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", failing)
+    with pytest.raises(RuntimeError, match="new thread"), watched(60.0):
+        pass
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
 def test_a_call_that_is_only_slow_does_not() -> None:
     ended = run(20.0, 300_000)
     assert (ended.returncode, ended.stdout) == (0, "went on\n")

@@ -4,9 +4,10 @@ import time
 
 import pytest
 
+from harness.workloads import worker
 from harness.workloads.load import ALONE_S, Load
 from harness.workloads.worker import Worker, WorkloadError
-from tests.harness.waiting import BOUND_S
+from tests.harness.waiting import BOUND_S, StandingTime
 
 
 class Waiting(Worker):
@@ -23,12 +24,13 @@ class Waiting(Worker):
 
 
 class Stuck(Worker):
-    """A worker that does not end when it is stopped; who waits for it finds that the time is over."""
+    """A worker that does not end when it is stopped; who waits for it uses all the time that there is."""
 
     ends_first = True
 
-    def __init__(self) -> None:
+    def __init__(self, standing: StandingTime) -> None:
         super().__init__("stuck")
+        self._standing = standing
         self.released = False
 
     def work(self) -> None:
@@ -38,6 +40,7 @@ class Stuck(Worker):
 
     def join(self, timeout: float | None = None) -> None:
         assert timeout is not None
+        self._standing.go_on(timeout)
 
 
 def test_workers_that_end_first_have_ended_before_others_are_stopped() -> None:
@@ -50,9 +53,11 @@ def test_workers_that_end_first_have_ended_before_others_are_stopped() -> None:
     assert time.monotonic() - began_s >= ALONE_S, "the producer went on alone"
 
 
-def test_a_worker_that_does_not_end_does_not_keep_the_others() -> None:
+def test_a_worker_that_does_not_end_does_not_keep_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    standing = StandingTime()
+    monkeypatch.setattr(worker, "time", standing)
     ended: list[str] = []
-    stuck, producer = Stuck(), Waiting("producer", ended)
+    stuck, producer = Stuck(standing), Waiting("producer", ended)
     load = Load([producer, stuck])
     load.start()
     with pytest.raises(WorkloadError, match="workers did not stop") as raised:

@@ -35,7 +35,7 @@ def run(validity: Validity, *, seed: int = 7, as_expected: bool | None = None) -
 GREEN, RED = run(Validity.VALID, as_expected=True), run(Validity.INVALID, as_expected=False)
 DOUBT = run(Validity.UNKNOWN, as_expected=False)
 KNOWN = run(Validity.INVALID, as_expected=True)
-PERHAPS = run(Validity.UNKNOWN, as_expected=True)
+PERHAPS = msgspec.structs.replace(run(Validity.UNKNOWN, as_expected=True), open_anomalies=("lost-write",))
 NOT_SHOWN = run(Validity.VALID, as_expected=False)
 
 
@@ -95,6 +95,10 @@ def test_what_is_red_as_expected_is_listed_but_needs_no_look() -> None:
     assert "😷 Quarantined: 1 line" in page
     assert "`zombie-leader`" in page
     assert "### " not in page
+
+
+def test_what_is_open_is_named_as_such() -> None:
+    assert "perhaps `lost-write`" in render_step_summary("x", [PERHAPS])
 
 
 def test_nothing_at_all() -> None:

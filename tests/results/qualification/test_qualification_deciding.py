@@ -208,6 +208,8 @@ def test_jars_distinguish_one_content_from_another(
 
 
 UNKNOWN, FAILED = Outcome.UNKNOWN, Outcome.FAILED
+OPEN = run(seed=2, outcome=UNKNOWN, as_expected=True, left_open=(LOST.id,))
+"""Unknown only because an anomaly that the scenario accepts may be permitted."""
 
 
 @pytest.mark.parametrize(
@@ -235,7 +237,7 @@ UNKNOWN, FAILED = Outcome.UNKNOWN, Outcome.FAILED
             "on the baseline: 1 of 2 runs",
         ),
         ((*both(1, 2, 3), *both(4, outcome=UNKNOWN)), CONTROLS, GOOD, ""),
-        ((*both(1), run(seed=2, outcome=UNKNOWN, as_expected=True)), CONTROLS, GOOD, ""),
+        ((*both(1), OPEN), CONTROLS, GOOD, ""),
         (both(1), (), UNSURE, "no positive control was run"),
         ((run(),), CONTROLS, UNSURE, "no run of the baseline has a verdict"),
         ((), CONTROLS, UNSURE, "no run of the candidate has a verdict"),
@@ -277,7 +279,7 @@ def test_gaps_are_reported() -> None:
         run(seed=3, outcome=FAILED, reasons=("no engine",)),
         run(seed=4, outcome=None),
         run(seed=5, as_expected=False),
-        run(seed=6, outcome=UNKNOWN, as_expected=True),
+        OPEN,
     )
     gaps = "\n".join(qualification_of(runs, (), QUESTION).gaps)
     for gap in (
@@ -290,3 +292,16 @@ def test_gaps_are_reported() -> None:
         "1 run of the candidate valid where an anomaly was expected (20261122T010005Z-5)",
     ):
         assert gap in gaps
+
+
+def test_a_run_that_may_have_an_anomaly_is_not_one_without_it() -> None:
+    shown = run(outcome=Outcome.INVALID, found=(LOST,), as_expected=True)
+    (found,) = found_in([shown, OPEN])
+    assert (found.candidate, found.candidate_of) == (1, 1)
+
+
+def test_what_was_expected_to_be_unknown_has_nothing_open() -> None:
+    expected = run(seed=2, outcome=UNKNOWN, as_expected=True)
+    assert not expected.decided
+    assert OPEN.decided
+    assert not OPEN.judged

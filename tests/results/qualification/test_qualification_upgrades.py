@@ -22,7 +22,14 @@ def test_each_path_and_side_has_a_row_and_older_versions_come_first() -> None:
         run(BASELINE, scenario=UPGRADE, from_version="3.9.0", gaps=upgrade),
         run(scenario=UPGRADE, from_version="3.9.0", gaps=upgrade),
         run(seed=2, scenario=UPGRADE, from_version="3.9.0", gaps=kill, outcome=Outcome.INVALID),
-        run(seed=3, scenario=UPGRADE, from_version="3.9.0", outcome=Outcome.UNKNOWN, as_expected=True),
+        run(
+            seed=3,
+            scenario=UPGRADE,
+            from_version="3.9.0",
+            outcome=Outcome.UNKNOWN,
+            as_expected=True,
+            left_open=("x",),
+        ),
         run(seed=4, scenario=UPGRADE, from_version="3.9.0", outcome=None),
         run(scenario=UPGRADE, from_version="3.10.0", outcome=None),
     ]
