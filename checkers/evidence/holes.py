@@ -104,12 +104,11 @@ def _holes(
 
 def _missing(log: ReplicaLog) -> Iterator[tuple[int, int]]:
     """The first offset of each gap of a log, and the offset after it."""
-    if len(log):
-        # Of a log that is out of order, only what no earlier batch has is missing.
-        before = np.maximum.accumulate(np.r_[log.start - 1, log["last_offset"][:-1]])
-        base = log["base_offset"]
-        for row in np.flatnonzero((base > before + 1) & (base > log.start)).tolist():
-            yield max(int(before[row]) + 1, log.start), int(base[row])
+    base, last = log["base_offset"], log["last_offset"]
+    # Of a log that is out of order, only what no earlier batch has is missing.
+    before = np.maximum.accumulate(np.r_[log.start - 1, last])[:-1]
+    for row in np.flatnonzero((base > before + 1) & (base > log.start)).tolist():
+        yield max(int(before[row]) + 1, log.start), int(base[row])
 
 
 def with_hole(history: History, anomaly: Anomaly, after: int = 0) -> Anomaly:
