@@ -9,6 +9,11 @@ Brokers are asked before the disks are read, and again after that.  A number is 
 have it.  If the log was truncated or appended to in between, the second answer shows the new state.  So a
 number that is in both answers belongs to a batch that was in the log when it was read.  Only the epoch of the
 last batch in the log is compared, and only if that epoch has records: markers have no numbers.
+
+The cleaner keeps the last batch of a producer, as far as the broker knows, without records if need be.  If a
+later batch of the producer is truncated after the cleaning, the batch before it, which is then the last one
+again, may be gone.  The broker knows its number all the same, and rightly.  So in a compacted topic a number
+is no finding if the log of another in-sync replica has it.
 """
 
 from collections import Counter
@@ -72,7 +77,12 @@ def unanswered_before(history: History, logs: Sequence[ReplicaLog]) -> list[str]
 
 
 def find_ahead(
-    history: History, logs: Sequence[ReplicaLog], committed: ComparedRange, figures: Counter[str]
+    history: History,
+    logs: Sequence[ReplicaLog],
+    committed: ComparedRange,
+    figures: Counter[str],
+    *,
+    compacted: bool,
 ) -> Iterator[Anomaly]:
     """At most one finding for each log, for the producer that is farthest ahead of it.
 
@@ -81,11 +91,13 @@ def find_ahead(
         logs: the logs of the in-sync replicas.
         committed: the committed range, with the reason why these logs are judged.
         figures: counts the producers that were compared.
+        compacted: whether the topic is compacted.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
     answers = answers_of(history)
+    elsewhere = _numbers_of(logs) if compacted else frozenset()
     for log in logs:
         answer, again = _answer_before(history, log), answers.get((log.node, log.partition))
         if answer is None or again is None or not answered_after(log, again):
@@ -97,10 +109,22 @@ def find_ahead(
         compared &= (again_epoch == epoch) & (again_number == number)
         figures["producers_taken_back"] += int(compared.sum())
         # Numbers start again after the last one: a number is later if it is less than half of them ahead.
+        named = zip(last.producer_id.tolist(), epoch.tolist(), number.tolist(), strict=True)
+        compared &= np.array([each not in elsewhere for each in named], bool)
         by = np.where(compared, (number - last.sequence) % NUMBERS, 0)
         wrong = np.flatnonzero((by > 0) & (by < NUMBERS // 2))
         if len(wrong):
             yield _found((log, answer), last, int(wrong[np.argmax(by[wrong])]), committed, len(wrong))
+
+
+def _numbers_of(logs: Sequence[ReplicaLog]) -> frozenset[tuple[int, int, int]]:
+    """Producer, epoch and number of the last batches of all producers, in any of the logs."""
+    lasts = (last_of(log, log.end) for log in logs)
+    return frozenset(
+        each
+        for last in lasts
+        for each in zip(last.producer_id.tolist(), last.epoch.tolist(), last.sequence.tolist(), strict=True)
+    )
 
 
 def _found(

@@ -123,7 +123,8 @@ def _judge_in_sync(known: Evidence, of_it: PartitionEvidence, findings: Findings
     if not limits.forgetting:
         findings.doubts += [*unanswered(history, logs), *unanswered_before(history, logs)]
         findings.add(find_forgotten(history, logs, committed, findings.figures))
-        findings.add(find_ahead(history, logs, committed, findings.figures))
+        compacted = partition.topic in limits.compacted
+        findings.add(find_ahead(history, logs, committed, findings.figures, compacted=compacted))
     _judge_indexes(history, logs, limits, committed._replace(first=end.start), findings)
     if partition.topic in limits.compacted:
         findings.figures["compacted_partitions"] += 1

@@ -166,6 +166,24 @@ class TestAhead:
         )
 
     @pytest.mark.parametrize(
+        ("number", "policy", "count"), [(6, "compact", 0), (6, "delete", 1), (7, "compact", 1)]
+    )
+    def test_what_compaction_removed_here_alone_is_known_rightly(
+        self, number: int, policy: str, count: int
+    ) -> None:
+        """The cleaner took a batch that was truncated later for the producer's last one."""
+        kept = Batch(7, 2, producer_id=7, producer_epoch=0, base_sequence=5)
+        logs = [
+            observed("n1", replica((*LOG[:3], kept, Batch(9)), began_ns=4)),
+            observed("n2", replica((*LOG[:3], Batch(9)), began_ns=4)),
+        ]
+        known = ((7, 0, number), KNOWN[1])
+        answers = [answered("n2", known, began_ns=2, at_ns=self.BEFORE), answered("n2", known)]
+        setup = {"config": {"log.cleanup.policy": policy}}
+        history = history_of(recovered((1, 2)), final_read(10, start=0), *logs, *answers, setup=setup)
+        assert len(ahead(history)) == count
+
+    @pytest.mark.parametrize(
         "known", [((7, 0, 3), (8, 1, 0)), ((7, 1, 9), (8, 2, 9)), (*KNOWN, (9, 0, 5)), ()], ids=str
     )
     def test_earlier_numbers_other_epochs_and_other_producers_are_not_judged(self, known: Known) -> None:
