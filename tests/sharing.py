@@ -172,7 +172,7 @@ class Niceness:
     """Makes a worker nice while it has tests that load no cluster."""
 
     def __init__(self) -> None:
-        self._own, self._own_session = os.nice(0), _niceness_of_session()
+        self._own, self._own_session = os.nice(0), niceness_of_session()
         self._nice = False
         self._watcher: subprocess.Popen[bytes] | None = None
 
@@ -198,8 +198,14 @@ class Niceness:
             _let_session_be(nicer or self._own_session)
 
 
-def _niceness_of_session() -> int:
-    return int(AUTOGROUP.read_text().split()[-1]) if AUTOGROUP.exists() else 0
+def niceness_of_session() -> int:
+    """Niceness of the session of this process.
+
+    It is 0 where the kernel has no groups of sessions, and where no process up to init has begun a session:
+    the file is empty then.
+    """
+    words = AUTOGROUP.read_text().split() if AUTOGROUP.exists() else []
+    return int(words[-1]) if words else 0
 
 
 def _let_session_be(niceness: int) -> None:

@@ -23,6 +23,7 @@ from tests.sharing import (
     TOGETHER,
     group_of,
     loads_clusters,
+    niceness_of_session,
 )
 
 pytest_plugins = ["pytester"]
@@ -42,7 +43,7 @@ def test_it(number, request, worker_id):
 
 def session_nice():
     path = pathlib.Path("/proc/self/autogroup")
-    return path.read_text().split()[-1] if path.exists() else 0
+    return ([0] + path.read_text().split())[-1] if path.exists() else 0
 """
 A_TEST_BESIDE = (
     A_TEST
@@ -102,11 +103,6 @@ def listed_by_worker(pytester: pytest.Pytester) -> list[tuple[str, int, int, str
     return [(worker, int(nice), int(session), nodeid) for worker, nice, session, nodeid in words]
 
 
-def own_session() -> int:
-    """Niceness of the session of this process; 0 where the kernel has no groups of sessions."""
-    return int(AUTOGROUP.read_text().split()[-1]) if AUTOGROUP.exists() else 0
-
-
 @pytest.mark.slow
 def test_clusters_take_turns_until_nothing_else_is_left_and_whatever_loads_none_is_nice(
     pytester: pytest.Pytester,
@@ -121,9 +117,8 @@ def test_clusters_take_turns_until_nothing_else_is_left_and_whatever_loads_none_
         assert nice in (
             [ours, nicer] if os.geteuid() and group in BESIDE else [ours if loads_clusters(group) else nicer]
         )
-        assert session == (NICENESS if AUTOGROUP.exists() and not loads_clusters(group) else own_session()), (
-            nodeid
-        )
+        its_session = NICENESS if AUTOGROUP.exists() and not loads_clusters(group) else niceness_of_session()
+        assert session == its_session, nodeid
     assert set(map(len, workers.values())) == {1}, workers
     assert len(set.union(*(workers[file] for file in FILES if file in BESIDE))) == 2, "two at a time"
     (worker,) = workers[CLUSTERS]
@@ -134,6 +129,22 @@ def test_clusters_take_turns_until_nothing_else_is_left_and_whatever_loads_none_
     began = order.index(SHARED)
     assert order[began : began + 6] == [SHARED] * 6
     assert SMALL.isdisjoint(order[:began])
+
+
+@pytest.mark.slow
+def test_workers_begin_where_no_process_has_begun_a_session(pytester: pytest.Pytester) -> None:
+    """Processes that init starts have an empty file until one of them begins a session; CI may be one."""
+    path = pytester.path / "tests/a/test_it.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(A_TEST)
+    for name in ("conftest.py", "sharing.py", "live_failures.py"):
+        shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
+    sharing, group = pytester.path / "tests/sharing.py", pytester.path / "autogroup"
+    group.touch()
+    sharing.write_text(sharing.read_text().replace(str(AUTOGROUP), str(group)))
+    options = ("-n", "1", "--import-mode=importlib")
+    pytester.runpytest_subprocess("tests", *options).assert_outcomes(passed=3)
+    assert group.read_text() == str(NICENESS)
 
 
 MARKED = """
