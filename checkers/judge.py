@@ -87,7 +87,11 @@ def verdict_of(results: Sequence[CheckerResult], setup: Setup | None) -> Verdict
         results=tuple(results),
         expected=expected,
         expected_anomalies=expected_anomalies,
-        as_expected=as_expected(validity, found, expected, expected_anomalies, open_ids(results)),
+        as_expected=as_expected(
+            Findings(validity, found, open_ids(results), undecided=any(one.undecided for one in results)),
+            expected,
+            expected_anomalies,
+        ),
         reasons=_in_order([reason for result in results for reason in _reasons_of(result)], validity),
     )
 
@@ -123,11 +127,11 @@ def illegal_ids(results: Iterable[CheckerResult]) -> frozenset[str]:
 
 
 def open_ids(results: Iterable[CheckerResult]) -> frozenset[str]:
-    """Ids of the anomalies that may be permitted or not, if nothing else is unknown; otherwise none."""
-    unknown = [result for result in results if result.validity is Validity.UNKNOWN]
-    if not all(result.open_anomalies for result in unknown):
+    """Ids of the anomalies that may be permitted or not, if nothing else is undecided; otherwise none."""
+    undecided = [result for result in results if result.undecided]
+    if not all(result.open_anomalies for result in undecided):
         return frozenset()
-    return frozenset(name for result in unknown for name in result.open_anomalies)
+    return frozenset(name for result in undecided for name in result.open_anomalies)
 
 
 def accepted_with(
@@ -137,27 +141,47 @@ def accepted_with(
     return anomalies if found.isdisjoint(anomalies) else anomalies + consequences
 
 
-def as_expected(
-    validity: Validity,
-    found: frozenset[str],
-    expected: Validity | None,
-    anomalies: Iterable[str],
-    left_open: frozenset[str] = frozenset(),
-) -> bool | None:
+class Findings(NamedTuple):
+    """What all checkers found, as far as a verdict is compared with an expectation.
+
+    Attributes:
+        validity: of the verdict.
+        illegal: ids of the illegal anomalies.
+        left_open: `open_ids`.
+        undecided: whether a checker could not decide something.
+    """
+
+    validity: Validity
+    illegal: frozenset[str] = frozenset()
+    left_open: frozenset[str] = frozenset()
+    undecided: bool = False
+
+    def accepted_by(self, anomalies: Iterable[str]) -> bool:
+        """Whether it is invalid, and all its illegal anomalies are among some."""
+        return self.validity is Validity.INVALID and bool(self.illegal) and self.illegal <= set(anomalies)
+
+
+def accepted(verdict: Verdict) -> bool:
+    """Whether a verdict is invalid, and the scenario expects all its illegal anomalies."""
+    found = Findings(verdict.validity, illegal_ids(verdict.results))
+    return found.accepted_by(verdict.expected_anomalies)
+
+
+def as_expected(found: Findings, expected: Validity | None, anomalies: Iterable[str]) -> bool | None:
     """Whether a verdict is what a scenario expected; None if it expected nothing.
 
     If invalid is expected, at least one of the expected anomalies must be found, and no other illegal one.
     If another verdict is expected, the expected anomalies may be found, but no other illegal one.
-    If valid is expected, unknown is too if all of `left_open` (`open_ids`) are expected anomalies: the run
-    is valid, or invalid with some of them, and both are as expected.
+    If valid is expected, whatever is undecided must be whether expected anomalies are permitted: then both
+    answers are as expected.  Otherwise a defect may be there that no checker could see.
     """
     if expected is None:
         return None
-    if validity is Validity.INVALID:
-        return bool(found) and found <= set(anomalies)
-    if validity is Validity.UNKNOWN and expected is Validity.VALID:
-        return bool(left_open) and left_open <= set(anomalies)
-    return validity is expected
+    if found.validity is Validity.INVALID and not found.accepted_by(anomalies):
+        return False
+    if expected is Validity.VALID and found.undecided:
+        return bool(found.left_open) and found.left_open <= set(anomalies)
+    return found.validity in {expected, Validity.INVALID}
 
 
 def known_anomalies() -> dict[str, AnomalyKind]:

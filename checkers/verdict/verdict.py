@@ -98,11 +98,11 @@ class CheckerResult(msgspec.Struct, frozen=True, omit_defaults=True):
         anomalies: at most `EXAMPLES_PER_ANOMALY` of each id, in order of time.
         assumptions: conditions that it tested.
         figures: measured numbers (sizes, rates, durations), units last in the names.
-        unknown_because: the reason, if the result is unknown.
+        unknown_because: what it could not decide; an invalid result may have it too.
         tallies: numbers of anomalies by place, for ids of which not all anomalies are listed.
         epoch_starts: by partition, its leader epochs with their first offsets, if the checker knows them.
-        open_anomalies: if it is unknown only whether found anomalies are permitted, their ids; otherwise
-            empty.
+        open_anomalies: if nothing is undecided but whether found anomalies are permitted, their ids;
+            otherwise empty.
     """
 
     checker: str
@@ -116,6 +116,13 @@ class CheckerResult(msgspec.Struct, frozen=True, omit_defaults=True):
     epoch_starts: dict[str, tuple[tuple[int, int], ...]] = {}
     open_anomalies: tuple[str, ...] = ()
 
+    @property
+    def undecided(self) -> bool:
+        """Whether it is unknown, or invalid and could not decide everything."""
+        if self.validity is not Validity.INVALID:
+            return self.validity is Validity.UNKNOWN
+        return self.unknown_because is not None or not all(one.met for one in self.assumptions)
+
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     """The verdict on a history, and the expectations of its scenario.
@@ -128,8 +135,8 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
         expected_anomalies: ids of anomalies; if invalid is expected, at least one of them must be found; if
             valid is expected, they may be found nevertheless.  Their consequences are among them only if one
             of the others was found.
-        as_expected: None if nothing was expected.  An unknown verdict is as expected if valid is expected and
-            nothing is unknown but whether some of the expected anomalies, which were found, are permitted.
+        as_expected: None if nothing was expected.  If valid is expected, everything must have been decided,
+            except whether some of the expected anomalies, which were found, are permitted.
         reasons: the reasons why it is not valid, one sentence each.
     """
 
@@ -162,7 +169,7 @@ def result_of(
         tallies: numbers by place; counted from `anomalies` if `counts` is absent.
         assumptions: conditions the checker tested.
         figures: measured numbers.
-        unknown_because: why it cannot decide; ignored if there is an illegal anomaly.
+        unknown_because: what it cannot decide.
         open_anomalies: found anomalies of which it cannot decide whether they are permitted; their reasons
             must not be in `unknown_because`.
         exercised: whether the history has anything that the checker judges.
@@ -177,7 +184,6 @@ def result_of(
     undecided = unknown_because is not None or not all(assumption.met for assumption in assumptions)
     doubts = dict.fromkeys([*filter(None, [unknown_because]), *(one.doubt for one in open_anomalies)])
     validity = _validity(anomalies, undecided=undecided or bool(open_anomalies), exercised=exercised)
-    unknown = validity is Validity.UNKNOWN
     listed = sorted((a for kept in examples.values() for a in kept), key=lambda a: (a.time_ns or 0, a.id))
     return CheckerResult(
         checker=checker,
@@ -186,9 +192,9 @@ def result_of(
         anomalies=tuple(listed),
         assumptions=assumptions,
         figures=dict(figures or {}),
-        unknown_because="; ".join(doubts) or None if unknown else None,
+        unknown_because="; ".join(doubts) or None,
         tallies=placed(tallies, crowded),
-        open_anomalies=tuple(sorted({one.id for one in open_anomalies})) if unknown and not undecided else (),
+        open_anomalies=() if undecided else tuple(sorted({one.id for one in open_anomalies})),
     )
 
 

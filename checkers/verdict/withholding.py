@@ -128,7 +128,7 @@ def _withheld_result(result: CheckerResult, kept: tuple[Anomaly, ...], doubts: l
         anomalies=kept,
         counts=counts,
         tallies=tuple(one for one in result.tallies if counts.get(one.id) == result.counts[one.id]),
-        unknown_because=None if certain else "; ".join(reasons),
+        unknown_because="; ".join(reasons),
         open_anomalies=(),
     )
 

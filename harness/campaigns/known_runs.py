@@ -14,7 +14,7 @@ import msgspec
 from checkers.history.operations import OK
 from checkers.history.reading import HistoryError, read_journals
 from checkers.history.setup import SETUP
-from checkers.judge import accepted_with, as_expected
+from checkers.judge import Findings, accepted_with, as_expected
 from checkers.verdict.verdict import Validity
 from harness.campaigns.sensitivity.stored_runs import RUNNER_JOURNAL, StoredRuns
 from harness.cluster.cluster import describe
@@ -127,9 +127,13 @@ def by_now(run: RunOutcome, plan: RunPlan) -> RunOutcome:
         return run
     expected, illegal = plan.expectation, frozenset(run.illegal)
     accepted = accepted_with(illegal, expected.alone, expected.following)
-    left_open = frozenset(run.open_anomalies)
-    found = as_expected(Validity(run.outcome.value), illegal, expected.validity, accepted, left_open)
-    return msgspec.structs.replace(run, as_expected=found)
+    undecided = run.outcome is Outcome.UNKNOWN or bool(run.reasons)
+    found = Findings(Validity(run.outcome.value), illegal, frozenset(run.open_anomalies), undecided=undecided)
+    return msgspec.structs.replace(
+        run,
+        as_expected=as_expected(found, expected.validity, accepted),
+        accepted=found.accepted_by(accepted),
+    )
 
 
 def _setup(folder: Path) -> _SetupParts:

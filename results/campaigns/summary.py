@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.history.identity import KrucibleIdentity, RunIdentity
-from checkers.judge import open_ids
+from checkers.judge import accepted, illegal_ids, open_ids
 from checkers.verdict.verdict import Verdict
 from results.campaigns.extent import CheckerTotal, Looked, looked_at, totals
 from results.repeats.flakes import content_of
@@ -49,7 +49,8 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
         identity: None if it can't be read.
         anomalies: number of anomalies by id.
         illegal: ids of illegal anomalies; the others were found where they are permitted.
-        open_anomalies: ids of the anomalies that may be permitted or not, if nothing else is unknown.
+        open_anomalies: ids of the anomalies that may be permitted or not, if nothing else is undecided.
+        accepted: whether it is invalid and its scenario accepts all its illegal anomalies.
         causes: one line for each illegal cause; the last line counts the rest.
         together: all illegal causes, by their kinds.
         reasons: other reasons why it is not valid, or why it failed.
@@ -65,12 +66,21 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     anomalies: dict[str, int] = {}
     illegal: tuple[str, ...] = ()
     open_anomalies: tuple[str, ...] = ()
+    accepted: bool = False
     causes: tuple[str, ...] = ()
     together: tuple[KindsTogether, ...] = ()
     reasons: tuple[str, ...] = ()
     measures: Measures | None = None
     looked: Looked | None = None
     judged_by: KrucibleIdentity = UNKNOWN
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it is invalid with accepted anomalies alone, and its checkers could not decide everything.
+
+        It then says no more about other anomalies than an unknown run.
+        """
+        return self.accepted and self.as_expected is False
 
     @property
     def why(self) -> tuple[str, ...]:
@@ -177,8 +187,9 @@ def judged(
         as_expected=verdict.as_expected,
         identity=_slim(identity),
         anomalies=anomaly_counts(verdict),
-        illegal=tuple(sorted({a.id for result in verdict.results for a in result.anomalies if a.illegal})),
+        illegal=tuple(sorted(illegal_ids(verdict.results))),
         open_anomalies=tuple(sorted(open_ids(verdict.results))),
+        accepted=accepted(verdict),
         causes=cause_lines(causes, CAUSES_MAX),
         together=kinds_together(causes),
         reasons=other_reasons(verdict)[:REASONS_MAX],

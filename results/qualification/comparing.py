@@ -34,7 +34,13 @@ from results.qualification.inference import (
     shift,
 )
 from results.qualification.power import detectable_share, detectable_shift
-from results.qualification.records import QualificationRole, QualificationRun, of_role, outcomes
+from results.qualification.records import (
+    QualificationRole,
+    QualificationRun,
+    is_decided,
+    of_role,
+    outcomes,
+)
 from results.repeats.wilson import Interval
 from results.run.measures import Measures
 
@@ -160,7 +166,7 @@ def _shares(candidate: Sequence[RunOutcome], baseline: Sequence[RunOutcome]) -> 
 
 
 def _decided(runs: Iterable[RunOutcome]) -> list[RunOutcome]:
-    decided = (run for run in runs if run.outcome in (Outcome.VALID, Outcome.INVALID))
+    decided = filter(is_decided, runs)
     return [run for run in decided if not (run.outcome is Outcome.INVALID and run.as_expected)]
 
 

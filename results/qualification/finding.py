@@ -178,7 +178,7 @@ def _standing(
     known = [one for one in on_record if one.id == place.id]
     names = ", ".join(dict.fromkeys(f"{one.ticket} ({one.scenario})" for one in known))
     record = f"anomalies of this name are on record as {names}"
-    if all(run.outcome is not None and run.outcome.as_expected for run in mine):
+    if all(run.outcome and (run.outcome.as_expected or run.outcome.undecided) for run in mine):
         recorded = next((f"{one.ticket}: {one.why}" for one in known if one.scenario == place.scenario), "")
         return AnomalyExplanation.EXPECTED, recorded or "the scenario expects it of this version"
     if theirs := len(of_role(alike, QualificationRole.BASELINE)):

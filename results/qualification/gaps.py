@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from results.campaigns.summary import Outcome
+from results.campaigns.summary import Outcome, RunOutcome
 from results.markup.cleaning import clean
 from results.markup.markdown import number
 from results.qualification.compared import Comparisons
@@ -63,16 +63,23 @@ def _not_done(question: ComparisonQuestion, result: Qualification) -> Iterator[s
 
 def _without_verdict(runs: Sequence[QualificationRun]) -> Iterator[str]:
     for role in QualificationRole:
-        for outcome, word in ((Outcome.UNKNOWN, "with verdict unknown"), (Outcome.FAILED, "that failed")):
-            made = [run for run in outcomes(of_role(runs, role)) if not left_open(run)]
-            troubled = [run for run in made if run.outcome is outcome]
+        made = [run for run in outcomes(of_role(runs, role)) if not left_open(run)]
+        troubles = {
+            "with verdict unknown": [run for run in made if run.outcome is Outcome.UNKNOWN],
+            "invalid as its scenario accepts, but not decided in all": [run for run in made if run.undecided],
+            "that failed": [run for run in made if run.outcome is Outcome.FAILED],
+        }
+        for word, troubled in troubles.items():
             if troubled:
-                named = "; ".join(
-                    f"{run.folder or 'no folder'}: {clean((*run.why, 'no reason recorded')[0], REASON_MAX)}"
-                    for run in troubled[:EXAMPLES]
-                )
+                named = "; ".join(map(_with_reason, troubled[:EXAMPLES]))
                 more = f"; and {len(troubled) - EXAMPLES} more" if len(troubled) > EXAMPLES else ""
                 yield f"{number(len(troubled), 'run')} of the {role} {word} ({named}{more})"
+
+
+def _with_reason(run: RunOutcome) -> str:
+    """A run's folder, and the first thing that it could not decide."""
+    reason = next(iter((*run.reasons, *run.causes)), "no reason recorded")
+    return f"{run.folder or 'no folder'}: {clean(reason, REASON_MAX)}"
 
 
 def _not_reached(states: Sequence[InterestingState]) -> Iterator[str]:

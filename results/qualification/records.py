@@ -62,8 +62,8 @@ class QualificationRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def judged(self) -> bool:
-        """Whether it is valid or invalid, so that it is known which anomalies it has."""
-        return self.outcome is not None and self.outcome.outcome in DECIDED
+        """Whether it is valid or invalid, and not undecided, so that it is known which anomalies it has."""
+        return self.outcome is not None and is_decided(self.outcome)
 
     @property
     def decided(self) -> bool:
@@ -152,6 +152,11 @@ def failed_run(planned: PlannedRun, why: str) -> QualificationRun:
 def of_role(runs: Iterable[QualificationRun], role: QualificationRole) -> tuple[QualificationRun, ...]:
     """The runs of one side."""
     return tuple(run for run in runs if run.planned.role is role)
+
+
+def is_decided(run: RunOutcome) -> bool:
+    """Whether it is known which anomalies a run has: it is valid or invalid, and not undecided."""
+    return run.outcome in DECIDED and not run.undecided
 
 
 def left_open(run: RunOutcome) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.history.identity import RunIdentity
+from checkers.judge import accepted
 from checkers.verdict.verdict import CheckerResult, Validity, Verdict
 from results.markup.cleaning import clean
 from results.run.alike import alike
@@ -153,13 +154,16 @@ def explained(result: CheckerResult, verdict: Verdict) -> tuple[str, ...]:
             lines += [f"    {line}" for line in anomaly.explanation]
     if left := [cause for group in groups[_CAUSES_MAX:] for cause in group.causes]:
         lines.append(f"and {rest_text(left)} in verdict.json")
-    lines += [f"could not decide: {result.unknown_because}"] if result.unknown_because else []
-    lines += [
-        f"assumption {one.name}: expected {one.expected}; found {one.observed}"
-        for one in result.assumptions
-        if not one.met
-    ]
-    return tuple(lines)
+    return (*lines, *_undecided(result))
+
+
+def _undecided(result: CheckerResult) -> Iterator[str]:
+    """What a checker could not decide, and which assumptions are unmet."""
+    if result.unknown_because:
+        yield f"could not decide: {result.unknown_because}"
+    for one in result.assumptions:
+        if not one.met:
+            yield f"assumption {one.name}: expected {one.expected}; found {one.observed}"
 
 
 def render_junit(suites: Iterable[Suite]) -> bytes:
@@ -191,16 +195,15 @@ def _case(result: CheckerResult, verdict: Verdict) -> JUnitCase:
     if result.open_anomalies and set(result.open_anomalies) <= set(verdict.expected_anomalies):
         return JUnitCase(name=result.checker)
     text = "\n".join(explained(result, verdict))
-    if result.validity is Validity.UNKNOWN:
-        # The first line of the text names what was not decided, or which assumption is unmet.
-        first = text.partition("\n")[0]
+    illegal = {a.id: a.summary for a in reversed(result.anomalies) if a.illegal}
+    strange = sorted(illegal.keys() - set(verdict.expected_anomalies))
+    if result.undecided and not strange:
+        first = next(_undecided(result), "unknown")
         return JUnitCase(
             name=result.checker, standing=CaseStatus.ERROR, kind="unknown", message=first, text=text
         )
-    illegal = {a.id: a.summary for a in reversed(result.anomalies) if a.illegal}
-    if illegal and illegal.keys() <= set(verdict.expected_anomalies):
+    if illegal and not strange:
         return JUnitCase(name=result.checker)
-    strange = sorted(illegal.keys() - set(verdict.expected_anomalies))
     counts = ", ".join(f"{result.counts.get(name, 1):,} {name}" for name in strange)
     return JUnitCase(
         name=result.checker,
@@ -218,7 +221,8 @@ def _expectation(verdict: Verdict, *, already_failed: bool) -> JUnitCase:
     """
     if passes(verdict) or already_failed:
         return JUnitCase(name=EXPECTATION)
-    standing = CaseStatus.ERROR if verdict.validity is Validity.UNKNOWN else CaseStatus.FAILURE
+    undecided = verdict.validity is Validity.UNKNOWN or accepted(verdict)
+    standing = CaseStatus.ERROR if undecided else CaseStatus.FAILURE
     text = "\n".join(verdict.reasons)
     return JUnitCase(
         name=EXPECTATION, standing=standing, kind="verdict", message=headline(verdict), text=text

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from checkers.history.identity import KrucibleIdentity, RunIdentity
 from checkers.history.units import NS_PER_S
-from checkers.judge import open_ids
+from checkers.judge import accepted, open_ids
 from checkers.verdict.verdict import VERDICTS, Validity, Verdict
 from results.markup.cleaning import clean
 from results.run.alike import alike
@@ -118,7 +118,10 @@ def expectation(verdict: Verdict) -> str:
         wanted += f" {with_these} {' or '.join(verdict.expected_anomalies)}"
     if verdict.as_expected:
         return f"as expected: {wanted}{_left_open(verdict)}"
-    return f"{wanted} was expected" + (f", not {', '.join(strange)}" if strange else "")
+    if strange:
+        return f"{wanted} was expected, not {', '.join(strange)}"
+    undecided = ", and not all could be decided" if accepted(verdict) else ""
+    return f"{wanted} was expected{undecided}"
 
 
 def _left_open(verdict: Verdict) -> str:

@@ -1,6 +1,7 @@
 """How many seeded bugs were found: pure functions from the records of runs to a page."""
 
 from results.sensitivity.model import (
+    Accepted,
     BugOutcome,
     BugReach,
     BugRun,
@@ -23,6 +24,7 @@ from results.sensitivity.texts import (
 )
 
 __all__ = [
+    "Accepted",
     "BugOutcome",
     "BugReach",
     "BugRun",

@@ -6,10 +6,12 @@ but not seen needs another checker.
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 import msgspec
 
 from checkers.history.units import NS_PER_MS
+from checkers.judge import accepted_with
 from checkers.verdict.verdict import Anomaly, Verdict
 from results.campaigns.summary import Outcome
 from results.repeats.wilson import Interval, wilson
@@ -29,6 +31,8 @@ class BugOutcome(StrEnum):
 
     SEEN = "seen"
     """The bug was triggered, and the verdict is invalid with an anomaly that the catalogue names for it."""
+    ACCEPTED = "invalid with anomalies that the scenario accepts"
+    """The bug was triggered, and all its anomalies that were found are accepted in runs without a bug."""
     OTHERWISE = "invalid with other anomalies"
     """The bug was triggered, but none of its anomalies was found: possibly another bug of Kafka."""
     UNEXPLAINED = "invalid without a trigger"
@@ -49,6 +53,13 @@ class TimedAnomaly(msgspec.Struct, frozen=True):
 
     id: str
     at_ms: int | None
+
+
+class Accepted(NamedTuple):
+    """Ids of anomalies that a run without a bug may have: alone, or only together with one of those."""
+
+    alone: tuple[str, ...] = ()
+    following: tuple[str, ...] = ()
 
 
 class BugRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,12 +91,22 @@ class BugRun(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     judged_again: bool | None = None
 
-    def held_to(self, anomalies: Collection[str]) -> "BugRun":
-        """The run with its ending corrected: seen with one of these anomalies, else invalid otherwise."""
-        if self.ending not in (BugOutcome.SEEN, BugOutcome.OTHERWISE):
+    def held_to(self, anomalies: Collection[str], accepted: Accepted) -> "BugRun":
+        """The run with its ending corrected.
+
+        It is seen with one of the bug's anomalies that makes a run of the scenario unexpected.
+
+        Args:
+            anomalies: ids that the catalogue names for the bug.
+            accepted: ids that the scenario accepts.
+        """
+        if self.ending not in (BugOutcome.SEEN, BugOutcome.ACCEPTED, BugOutcome.OTHERWISE):
             return self
-        shown = any(one.id in anomalies for one in self.found)
-        return msgspec.structs.replace(self, ending=BugOutcome.SEEN if shown else BugOutcome.OTHERWISE)
+        found = frozenset(one.id for one in self.found)
+        shown = found.intersection(anomalies)
+        telling = shown.difference(accepted_with(found, *accepted))
+        ending = BugOutcome.ACCEPTED if shown else BugOutcome.OTHERWISE
+        return msgspec.structs.replace(self, ending=BugOutcome.SEEN if telling else ending)
 
 
 class ControlRun(msgspec.Struct, frozen=True, kw_only=True):

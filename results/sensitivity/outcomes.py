@@ -12,7 +12,15 @@ from typing import Annotated
 import msgspec
 
 from results.campaigns.summary import Outcome
-from results.sensitivity.model import BugOutcome, BugReach, BugRun, ControlRun, MadeAgain, TimedAnomaly
+from results.sensitivity.model import (
+    Accepted,
+    BugOutcome,
+    BugReach,
+    BugRun,
+    ControlRun,
+    MadeAgain,
+    TimedAnomaly,
+)
 
 FORMAT = 1
 """Version of the file format; files of other versions are refused."""
@@ -113,8 +121,13 @@ class OutcomeLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
             what = "outcome" if self.control else "ending"
             raise ValueError(f"the line of {self.bug} {self.number} has no {what}")
 
-    def as_trial(self, anomalies: Collection[str]) -> BugRun:
-        """The run with a bug, judged by the anomalies that the catalogue names for the bug now."""
+    def as_trial(self, anomalies: Collection[str], accepted: Accepted) -> BugRun:
+        """The run with a bug, judged by the anomalies that the catalogue names for the bug now.
+
+        Args:
+            anomalies: ids of these anomalies.
+            accepted: ids that its scenario accepts now.
+        """
         trial = BugRun(
             number=self.number,
             scenario=self.scenario,
@@ -128,7 +141,7 @@ class OutcomeLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
             why=self.why,
             judged_again=self.origin.judged_again,
         )
-        return trial.held_to(anomalies)
+        return trial.held_to(anomalies, accepted)
 
     def as_control(self) -> ControlRun:
         """The run without a bug."""

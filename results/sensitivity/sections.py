@@ -158,6 +158,7 @@ def _notes(bug: MeasuredBug) -> Iterator[str]:
 def troubles_of(result: Sensitivity) -> Iterator[Section]:
     """Runs that neither found nor missed their bug."""
     odd = (
+        BugOutcome.ACCEPTED,
         BugOutcome.OTHERWISE,
         BugOutcome.UNEXPLAINED,
         BugOutcome.UNKNOWN,
@@ -174,7 +175,7 @@ def troubles_of(result: Sensitivity) -> Iterator[Section]:
         yield Section(
             "To look at",
             "Runs that neither found nor missed their bug: an unknown verdict, no verdict, no installed "
-            "bug, or only anomalies that the bug does not predict.",
+            "bug, or only anomalies that the bug does not predict or that the scenario accepts without it.",
             ("`bug", "outcome", "why", "`again"),
             tuple(rows),
         )

@@ -10,6 +10,7 @@ from checkers import judge as judging
 from checkers.history.operations import History
 from checkers.history.runner import LASTED
 from checkers.judge import (
+    Findings,
     accepted_with,
     as_expected,
     combined,
@@ -95,7 +96,7 @@ def test_what_hit_the_harness_is_the_first_reason_why_nobody_knows(
     verdict = verdict_of(results, None)
     assert verdict.validity is (INVALID if red else UNKNOWN)
     assert [reason.split(":")[0] for reason in verdict.reasons] == (
-        ["log", "assumptions"] if red else ["assumptions", "log"]
+        ["log", "log", "assumptions"] if red else ["assumptions", "log"]
     )
 
 
@@ -231,7 +232,25 @@ def test_combined(validities: tuple[Validity, ...], whole: Validity) -> None:
 def test_as_expected(
     validity: Validity, found: str, expected: Validity | None, anomalies: str, *, answer: bool | None
 ) -> None:
-    assert as_expected(validity, frozenset(found), expected, tuple(anomalies)) is answer
+    of_run = Findings(validity, frozenset(found), undecided=validity is UNKNOWN)
+    assert as_expected(of_run, expected, tuple(anomalies)) is answer
+
+
+@pytest.mark.parametrize(
+    ("left_open", "expected", "answer"),
+    [
+        pytest.param("", VALID, False, id="anything may be there"),
+        pytest.param("b", VALID, True, id="both answers are accepted"),
+        pytest.param("bc", VALID, False, id="one answer is not accepted"),
+        pytest.param("", INVALID, True, id="an anomaly was expected, and is there"),
+        pytest.param("", None, None, id="nothing was expected"),
+    ],
+)
+def test_invalid_with_accepted_anomalies_alone_is_as_expected_if_the_rest_was_decided(
+    left_open: str, expected: Validity | None, *, answer: bool | None
+) -> None:
+    of_run = Findings(INVALID, frozenset("a"), frozenset(left_open), undecided=True)
+    assert as_expected(of_run, expected, ("a", "b")) is answer
 
 
 @pytest.mark.parametrize(("found", "accepted"), [("", "a"), ("b", "a"), ("a", "ab"), ("abc", "ab")])

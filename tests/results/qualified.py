@@ -40,6 +40,7 @@ def run(
     reasons: tuple[str, ...] = (),
     from_version: str = "",
     left_open: tuple[str, ...] = (),
+    accepted: bool = False,
     **measures: Any,
 ) -> QualificationRun:
     """A run with its measures; an outcome of None: it was not run."""
@@ -65,6 +66,7 @@ def run(
         reasons=reasons,
         measures=None if outcome is Outcome.FAILED else measured(**measures),
         open_anomalies=left_open,
+        accepted=accepted,
     )
     return QualificationRun(
         planned=planned, outcome=done, sightings=tuple(found), image_checksums={"jars": version * 8}

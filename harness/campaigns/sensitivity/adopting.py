@@ -7,7 +7,7 @@ import msgspec
 
 from checkers.history.identity import RunIdentity
 from harness.campaigns.sensitivity.planning import fits
-from harness.campaigns.sensitivity.reading import read_control, read_trial
+from harness.campaigns.sensitivity.reading import read_control, read_trial, seen_in
 from harness.campaigns.sensitivity.stored_runs import StoredRun, StoredRuns
 from harness.errors import KrucibleError
 from harness.plan.catalogue import load_scenario, scenario_names
@@ -34,7 +34,7 @@ def adopted(store: StoredRuns, bugs: Iterable[SeededBug], asked: MeasurementOpti
             line = line_of_trial(bug.name, trial, run.origin, fitting=_fits(bug, options))
             yield line
             yield from _controls(store, bug, number, options)
-            if line.as_trial(bug.anomalies).ending is BugOutcome.SEEN or number == asked.runs:
+            if seen_in(line, bug, asked.kafka_version).ending is BugOutcome.SEEN or number == asked.runs:
                 break
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from harness.campaigns.sensitivity.identity import bug_digest
 from harness.campaigns.sensitivity.kept import read_all, rerun_in
+from harness.campaigns.sensitivity.reading import seen_in
 from harness.errors import UsageError
 from harness.seeded_bugs.catalogue import fits_version, seeded_bugs
 from harness.seeded_bugs.header import SeededBug
@@ -126,7 +127,7 @@ def _trials(
     for number in range(1, asked.runs + 1):
         line = lines.get((bug.name, number, False))
         none = BugRun(number=number, scenario="", mode="", command="")
-        trial = none if line is None else line.as_trial(bug.anomalies)
+        trial = none if line is None else seen_in(line, bug, asked.kafka_version)
         yield trial
         if trial.ending is BugOutcome.SEEN:
             return

@@ -15,7 +15,7 @@ from harness.campaigns.provisions import require_images
 from harness.campaigns.qualifying_runs import Stores
 from harness.campaigns.sensitivity.identity import bug_digest
 from harness.campaigns.sensitivity.planning import Controls, Slot, in_order
-from harness.campaigns.sensitivity.reading import read_control, read_trial
+from harness.campaigns.sensitivity.reading import read_control, read_trial, seen_in
 from harness.campaigns.sensitivity.stored_runs import StoredRun, StoredRuns
 from harness.campaigns.series import Series, Venue
 from harness.plan.digest import digest_of
@@ -264,7 +264,7 @@ class Measuring:
     def _trial(self, slot: Slot) -> BugRun:
         one = self._planned[slot.bug.name, slot.number, False]
         line = self._line(one)
-        return one.as_trial() if line is None else line.as_trial(slot.bug.anomalies)
+        return one.as_trial() if line is None else seen_in(line, slot.bug, one.plan.version)
 
     def _control(self, slot: Slot) -> ControlRun:
         one = self._planned[slot.bug.name, slot.number, True]

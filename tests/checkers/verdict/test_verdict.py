@@ -42,7 +42,16 @@ def test_doubt_gives_way_to_proof_only() -> None:
     assert result_of("log", [], assumptions=(unmet,)).validity is Validity.UNKNOWN
     decided = result_of("log", [anomaly(1)], assumptions=(unmet,), unknown_because="no final read")
     assert decided.validity is Validity.INVALID
-    assert decided.unknown_because is None
+    assert decided.unknown_because == "no final read"
+
+
+def test_an_invalid_result_says_whether_it_could_decide_the_rest() -> None:
+    unmet = Assumption("fault-held", met=False, expected="5 s", observed="1 s")
+    assert not result_of("log", [anomaly(1)]).undecided
+    assert result_of("log", [anomaly(1)], assumptions=(unmet,)).undecided
+    assert result_of("log", [anomaly(1)], unknown_because="no final read").undecided
+    assert result_of("log", [], unknown_because="no final read").undecided
+    assert not result_of("log", []).undecided
 
 
 def test_what_may_be_permitted_is_open_only_if_nothing_else_is_unknown() -> None:
@@ -58,8 +67,8 @@ def test_what_may_be_permitted_is_open_only_if_nothing_else_is_unknown() -> None
     for other in (
         more,
         result_of("log", [legal], open_anomalies=perhaps, assumptions=(unmet,)),
-        result_of("log", [anomaly(2)], open_anomalies=perhaps),
         result_of("log", [legal], unknown_because="a disk was lost"),
     ):
         assert other.open_anomalies == ()
-    assert result_of("log", [anomaly(2)], open_anomalies=perhaps).validity is Validity.INVALID
+    beside = result_of("log", [anomaly(2)], open_anomalies=perhaps)
+    assert (beside.validity, beside.open_anomalies) == (Validity.INVALID, alone.open_anomalies)

@@ -120,6 +120,16 @@ def test_consequences_are_expected_only_with_their_cause() -> None:
     assert by_now(replace(alone, illegal=caused), share).as_expected is True
 
 
+def test_an_accepted_anomaly_is_expected_only_if_all_else_was_decided() -> None:
+    share = plan(scenario="exploratory/share")
+    found = RunOutcome(folder="f", outcome=Outcome.INVALID, illegal=("share-state-initialised-again",))
+    assert not by_now(found, share).undecided
+    doubtful = by_now(replace(found, reasons=("log: there was no final read.",)), share)
+    assert (doubtful.as_expected, doubtful.undecided) == (False, True)
+    other = by_now(replace(doubtful, illegal=("lost-write",)), share)
+    assert (other.as_expected, other.undecided) == (False, False)
+
+
 def test_what_may_be_permitted_is_compared_with_what_is_expected_now() -> None:
     share = plan(scenario="exploratory/share")
     unknown = RunOutcome(folder="f", outcome=Outcome.UNKNOWN)

@@ -114,6 +114,15 @@ def test_what_a_scenario_expects_is_no_figure_of_the_candidate() -> None:
     assert [one.name for one in compared.shares] == ["no recovery in time"]
 
 
+def test_runs_that_were_not_decided_in_all_are_no_figure() -> None:
+    in_part = [
+        run(QualificationRole.CANDIDATE, n, Outcome.INVALID, found=[LOST], as_expected=False, accepted=True)
+        for n in range(20)
+    ]
+    compared = compare([*in_part, *(run(QualificationRole.BASELINE, n) for n in range(20))])
+    assert [one.name for one in compared.shares] == ["no recovery in time"]
+
+
 def test_runs_that_did_not_recover_are_counted() -> None:
     never = [run(QualificationRole.CANDIDATE, n, recovered=False, recovery_ms=60_000) for n in range(12)]
     compared = compare([*never, *(run(QualificationRole.BASELINE, n) for n in range(12))])

@@ -210,6 +210,15 @@ def test_jars_distinguish_one_content_from_another(
 UNKNOWN, FAILED = Outcome.UNKNOWN, Outcome.FAILED
 OPEN = run(seed=2, outcome=UNKNOWN, as_expected=True, left_open=(LOST.id,))
 """Unknown only because an anomaly that the scenario accepts may be permitted."""
+IN_PART = run(
+    seed=6,
+    outcome=Outcome.INVALID,
+    found=(LOST,),
+    accepted=True,
+    as_expected=False,
+    reasons=("log: there was no final read",),
+)
+"""Invalid by an anomaly that the scenario accepts; not everything else could be decided."""
 
 
 @pytest.mark.parametrize(
@@ -238,6 +247,8 @@ OPEN = run(seed=2, outcome=UNKNOWN, as_expected=True, left_open=(LOST.id,))
         ),
         ((*both(1, 2, 3), *both(4, outcome=UNKNOWN)), CONTROLS, GOOD, ""),
         ((*both(1), OPEN), CONTROLS, GOOD, ""),
+        ((*both(1), IN_PART), CONTROLS, UNSURE, "runs with a verdict, 2 needed"),
+        ((*both(1, 2, 3), IN_PART, run(QualificationRole.BASELINE, 6)), CONTROLS, GOOD, ""),
         (both(1), (), UNSURE, "no positive control was run"),
         ((run(),), CONTROLS, UNSURE, "no run of the baseline has a verdict"),
         ((), CONTROLS, UNSURE, "no run of the candidate has a verdict"),
@@ -280,12 +291,14 @@ def test_gaps_are_reported() -> None:
         run(seed=4, outcome=None),
         run(seed=5, as_expected=False),
         OPEN,
+        IN_PART,
     )
     gaps = "\n".join(qualification_of(runs, (), QUESTION).gaps)
     for gap in (
         "there is no positive control",
         "1 planned run of the candidate not run",
         "1 run of the candidate with verdict unknown (20261122T010002Z-2: no traffic)",
+        "1 run of the candidate invalid as its scenario accepts, but not decided in all (20261122T010006Z-6",
         "1 run of the candidate that failed (20261122T010003Z-3: no engine)",
         "never reached by the candidate: sets of voters",
         "fewer than 6 pairs of runs, so no difference could be shown: unavailability under kill (1)",
@@ -298,6 +311,11 @@ def test_a_run_that_may_have_an_anomaly_is_not_one_without_it() -> None:
     shown = run(outcome=Outcome.INVALID, found=(LOST,), as_expected=True)
     (found,) = found_in([shown, OPEN])
     assert (found.candidate, found.candidate_of) == (1, 1)
+
+
+def test_an_accepted_anomaly_is_explained_even_if_not_all_could_be_decided() -> None:
+    (found,) = found_in([IN_PART])
+    assert (found.standing, found.candidate_of) == (AnomalyExplanation.EXPECTED, 0)
 
 
 def test_what_was_expected_to_be_unknown_has_nothing_open() -> None:

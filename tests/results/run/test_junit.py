@@ -109,6 +109,7 @@ GREEN = dict.fromkeys(RED, "passed")
         (verdict(ZOMBIE, LOST, anomalies=("zombie-leader",)), RED),
         (verdict(perhaps="x", anomalies=("x",), as_expected=True), GREEN),
         (verdict(ZOMBIE, perhaps="x", anomalies=("x",)), RED),
+        (verdict(ZOMBIE, doubt="half a history", anomalies=("zombie-leader",)), GREEN | {"log": "error"}),
         (verdict(perhaps="y", anomalies=("x",)), GREEN | {"log": "error"}),
         (verdict(perhaps="x", doubt="half a history", anomalies=("x",)), GREEN | {"log": "error"}),
         (
@@ -124,6 +125,19 @@ GREEN = dict.fromkeys(RED, "passed")
 def test_what_is_red(judged: Verdict, expected: dict[str, str]) -> None:
     assert colours(judged) == expected
     assert passes(judged) is (set(expected.values()) == {"passed"})
+
+
+def test_an_accepted_anomaly_beside_a_doubt_of_the_same_checker_is_an_error() -> None:
+    doubtful = result_of("quorum", [ZOMBIE], unknown_because="half a history")
+    judged = Verdict(Validity.INVALID, (doubtful,), Validity.VALID, ("zombie-leader",), as_expected=False)
+    found = cases(judged)
+    error = found["quorum"][0]
+    assert (error.tag, error.attrib["message"]) == ("error", "could not decide: half a history")
+    assert error.text is not None
+    assert error.text.startswith("quorum: 1 zombie-leader\n")
+    assert not [*found[EXPECTATION]]
+    strange = msgspec.structs.replace(judged, expected_anomalies=())
+    assert colours(strange)["quorum"] == "failure"
 
 
 def test_a_verdict_that_nothing_explains_is_still_not_green() -> None:

@@ -111,6 +111,11 @@ def test_expectations_are_written_in_words() -> None:
     assert expectation(msgspec.structs.replace(red, as_expected=True)) == "as expected: invalid with a or b"
     allowed = msgspec.structs.replace(red, expected=Validity.VALID, as_expected=True)
     assert expectation(allowed) == "as expected: valid or invalid with nothing but a or b"
+    found = result_of("log", [Anomaly("b", "it is", "g", "s")], unknown_because="no final read")
+    in_part = msgspec.structs.replace(allowed, validity=Validity.INVALID, results=(found,), as_expected=False)
+    assert headline(in_part) == (
+        "INVALID (valid or invalid with nothing but a or b was expected, and not all could be decided)"
+    )
     legal = Anomaly("b", "perhaps", "g", "s", illegal=False)
     unsure = result_of("log", [legal], open_anomalies=[OpenAnomaly("b", "a disk was lost")])
     left_open = msgspec.structs.replace(allowed, validity=Validity.UNKNOWN, results=(unsure,))

@@ -8,6 +8,7 @@ import pytest
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.campaigns.summary import Outcome
 from results.sensitivity import (
+    Accepted,
     BugOutcome,
     BugReach,
     BugRun,
@@ -116,13 +117,38 @@ def test_seconds_are_those_until_the_anomaly_was_visible() -> None:
 
 
 def test_a_bug_is_seen_by_what_it_is_known_to_show() -> None:
-    others = trial(1, BugOutcome.SEEN, found=(TimedAnomaly("node-died", 5),)).held_to(("lost-write", "G1a"))
+    others = trial(1, BugOutcome.SEEN, found=(TimedAnomaly("node-died", 5),)).held_to(
+        ("lost-write", "G1a"), Accepted()
+    )
     assert others.ending is BugOutcome.OTHERWISE
-    assert others.held_to(("node-died",)).ending is BugOutcome.SEEN
-    assert [one.held_to(()) for one in (MISSED, trial(1))] == [MISSED, trial(1)]
+    assert others.held_to(("node-died",), Accepted()).ending is BugOutcome.SEEN
+    assert [one.held_to((), Accepted()) for one in (MISSED, trial(1))] == [MISSED, trial(1)]
     both = bug_of("x", "replication", others, SEEN)
     assert (both.ending, both.runs, both.first) == (BugOutcome.SEEN, 2, TimedAnomaly("lost-write", 21_400))
     assert bug_of("x", "replication", MISSED, others).ending is BugOutcome.OTHERWISE
+
+
+@pytest.mark.parametrize(
+    ("found", "ending"),
+    [
+        (("start-back",), BugOutcome.ACCEPTED),
+        (("start-back", "lock-lost"), BugOutcome.ACCEPTED),
+        (("lock-lost",), BugOutcome.SEEN),
+        (("start-back", "lost-write"), BugOutcome.SEEN),
+        (("start-back", "node-died"), BugOutcome.ACCEPTED),
+        (("node-died",), BugOutcome.OTHERWISE),
+    ],
+)
+def test_what_a_scenario_accepts_without_the_bug_does_not_show_it(
+    found: tuple[str, ...], ending: BugOutcome
+) -> None:
+    accepted = Accepted(alone=("start-back",), following=("lock-lost",))
+    run = trial(1, BugOutcome.SEEN, found=tuple(TimedAnomaly(name, 5) for name in found))
+    held = run.held_to(("start-back", "lock-lost", "lost-write"), accepted)
+    assert held.ending is ending
+    assert held.held_to(("node-died", "start-back"), Accepted()).ending is (
+        BugOutcome.OTHERWISE if found == ("lock-lost",) else BugOutcome.SEEN
+    )
 
 
 def test_a_rate_is_of_the_bugs_that_were_tried_and_those_with_runs_left_count_as_missed() -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from results.campaigns.summary import Outcome
-from results.sensitivity import BugOutcome, BugReach, BugRun, ControlRun, MadeAgain, TimedAnomaly
+from results.sensitivity import Accepted, BugOutcome, BugReach, BugRun, ControlRun, MadeAgain, TimedAnomaly
 from results.sensitivity.outcomes import (
     MeasurementOptions,
     Origin,
@@ -47,6 +47,7 @@ LINES = (
     line_of_trial("a-bug", FAILED, Origin(commit="0123456789ab"), fitting=False),
 )
 KEPT = outcomes_of("before", ASKED, LINES)
+NONE = Accepted()
 
 
 def test_a_file_has_what_it_is_of_and_then_a_line_a_run() -> None:
@@ -80,9 +81,9 @@ def test_a_head_may_have_the_bugs_and_those_whose_runs_were_made_again_a_line_ea
 
 
 def test_a_line_is_the_run_that_it_was_made_of() -> None:
-    assert LINES[1].as_trial(("lost-write",)) == TRIAL
-    assert LINES[1].as_trial(("G1a",)).ending is BugOutcome.OTHERWISE
-    assert LINES[2].as_trial(("lost-write",)) == FAILED
+    assert LINES[1].as_trial(("lost-write",), NONE) == TRIAL
+    assert LINES[1].as_trial(("G1a",), NONE).ending is BugOutcome.OTHERWISE
+    assert LINES[2].as_trial(("lost-write",), NONE) == FAILED
     assert LINES[0].as_control() == CONTROL
     assert [line.failed for line in LINES] == [False, False, True]
 
@@ -128,7 +129,7 @@ def test_a_run_was_judged_again_if_another_commit_is_known_to_have_judged_it(
     data = encode_outcomes(outcomes_of("before", ASKED, lines))
     assert (b"judged_by" in data) is bool(judged_by)
     trial, control = decode_outcomes(data).runs
-    assert trial.as_trial(("lost-write",)).judged_again is again
+    assert trial.as_trial(("lost-write",), NONE).judged_again is again
     assert control.as_control().judged_again is again
 
 
