@@ -9,11 +9,8 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
-
-import msgspec
 
 from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.history.phases import Phase
@@ -36,8 +33,7 @@ from harness.observers import Observers
 from harness.observers.commits import COMMITTING
 from harness.plan.planning import RunPlan
 from harness.plan.schedule import changes_features, moves_replicas
-from harness.record.events import Event, Listener, RunBegan, RunEnded
-from harness.record.folder import RUNS, point_latest
+from harness.record.events import Listener, RunEnded
 from harness.record.harness_failures import HarnessFailures
 from harness.record.journal import JournalError, Recorder
 from harness.run.ended import EndedRun, RecordedRun
@@ -45,9 +41,9 @@ from harness.run.execution import Execution
 from harness.run.healing import bench_of
 from harness.run.java import java_clients, require_java, streams_processes
 from harness.run.recovery import await_full_isrs, await_recovery
+from harness.run.run_host import Host
 from harness.run.setup_record import OBSERVE_INTERVAL_MS
-from harness.run.stage import Stage, open_stage
-from harness.run.standby import Standby
+from harness.run.stage import Stage
 from harness.run.starting import ClusterNotReadyError
 from harness.run.threads import already_done
 from harness.run.watchdog import watched
@@ -67,40 +63,6 @@ TRAFFIC_BOUND_S = 20.0
 THROTTLES_BOUND_S = 15.0
 """How long the removal of throttles is repeated before recovery is awaited."""
 THROTTLES_PAUSE_S = 0.5
-
-
-class Host(msgspec.Struct, frozen=True):
-    """Where a run is made.
-
-    Attributes:
-        runs: the store that gets the run's folder.
-        keep: whether the cluster is kept after the run.
-        standby: opens the stage of the following run while this one ends, in a series of runs.
-        following: plan of the following run, if it is known.
-    """
-
-    runs: Path = RUNS
-    keep: bool = False
-    standby: Standby | None = None
-    following: RunPlan | None = None
-
-    def stage(
-        self, plan: RunPlan, listener: Listener, cancelled: threading.Event
-    ) -> AbstractContextManager[Stage]:
-        """The stage of a run; the ``latest`` links point to its folder from the beginning.
-
-        Raises:
-            KrucibleError: as `open_stage`.
-        """
-
-        def hear(event: Event) -> None:
-            if isinstance(event, RunBegan):
-                point_latest(self.runs, Path(event.folder))
-            listener(event)
-
-        if self.standby is not None and not self.keep:
-            return self.standby.stage(plan, self.following, hear)
-        return open_stage(plan, self.runs, hear, cancelled, keep=self.keep)
 
 
 @disk_errors_named()

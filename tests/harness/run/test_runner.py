@@ -21,10 +21,11 @@ from harness.observers import Observers
 from harness.observers.view import ClusterView
 from harness.record.harness_failures import HarnessFailures
 from harness.record.journal import JournalError, Journals
-from harness.run import runner
+from harness.run import run_host, runner
 from harness.run.diagnosis import Diagnosis
 from harness.run.ended import EndedRun, RecordedRun
 from harness.run.recovery import await_recovery
+from harness.run.run_host import Host
 from harness.run.starting import ClusterNotReadyError
 from harness.run.threads import already_done, in_thread
 from harness.vocabulary import ShareWorkload, Workload
@@ -226,7 +227,7 @@ class Play:
             monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name, **options: self.do(name, **options))
         for name in ("observed", "loaded"):
             monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name: self.around(name))
-        monkeypatch.setattr(runner, "open_stage", lambda *_, **__: self.opened())
+        monkeypatch.setattr(run_host, "open_stage", lambda *_, **__: self.opened())
 
     def reach(self, name: str) -> None:
         if name in self.awaited:
@@ -258,7 +259,7 @@ class Play:
         self.stage.removal = in_thread(lambda: self.reach("removal"), "removal")
 
     def play(self) -> KrucibleError | None:
-        played = runner._played(PLAN, runner.Host(), lambda _event: None, threading.Event())
+        played = runner._played(PLAN, Host(), lambda _event: None, threading.Event())
         assert played.folder == self.stage.folder
         return played.failure
 
@@ -353,7 +354,7 @@ def test_a_history_that_can_not_be_read_is_reported_once_the_cluster_is_gone(
     play.awaited["removal"] = judging
     monkeypatch.setattr(runner, "read_history", unreadable)
     with pytest.raises(HistoryError):
-        runner.execute(PLAN, runner.Host(), lambda _event: None, threading.Event())
+        runner.execute(PLAN, Host(), lambda _event: None, threading.Event())
     assert play.reached == ALL
 
 
@@ -404,7 +405,7 @@ def test_an_invalid_verdict_outweighs_a_harness_that_failed(
     monkeypatch.setattr(performing, "show", lambda _text: None)
 
     def run() -> tuple[Path, Verdict]:
-        return performing.perform(PLAN, runner.Host(), threading.Event(), lambda _event: None)
+        return performing.perform(PLAN, Host(), threading.Event(), lambda _event: None)
 
     if failure is not None and validity is not Validity.INVALID:
         with pytest.raises(WorkloadError):
