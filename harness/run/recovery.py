@@ -1,30 +1,24 @@
-"""Waits until every partition has a leader and a full ISR: before the load, and after healing.
+"""Waits for recovery under load and records it: full ISRs, and a write that each partition accepts.
 
-After healing, each partition must also accept a write, except those of topics that only brokers write to.
+Topics that only brokers write to are not written to.
 """
 
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from checkers.history.observed import PartitionAnswer
 from checkers.history.operations import OperationType
 from checkers.history.recoveries import RecoveredPartition, Recovery, RecoveryAwaited
-from harness.kafka.endpoint import Endpoint
 from harness.kafka.topics import Address
-from harness.kafka.wire import WireError
 from harness.record.journal import Recorder
+from harness.run.full_isrs import View, have_full_isrs, views_with_full_isrs
 
-_PAUSE_S = 0.2
-_ASK_TIMEOUT_S = 2.0
 _WRITES_S = 5.0
 """At least so long each topic's partitions may take to accept writes, even if the ISRs took all of the time:
 a partition that accepts writes must not be recorded as one that does not.
 """
 WriteProbe = Callable[[str, Sequence[int], float], dict[int, bool]]
 """Writes to partitions of a topic within a deadline (monotonic seconds) and reports which acknowledged."""
-View = Mapping[str, tuple[PartitionAnswer, ...]]
-"""What a broker reported about partitions, by topic."""
 
 
 def await_recovery(
@@ -56,7 +50,7 @@ def await_recovery(
     began = time.monotonic()
     deadline = began + bound_ms / 1000
     with recorder.operation("recover", topics[0], RecoveryAwaited(bound_ms)) as outcome:
-        views = _views_with_full_isrs(living, topics, deadline, dead)
+        views = views_with_full_isrs(living, topics, deadline, dead)
         last = views[-1] if views else {}
         acked = {
             name: probe(name, [state.partition for state in states], _end_of_writes(deadline))
@@ -71,7 +65,7 @@ def await_recovery(
             dead=tuple(sorted(dead)),
         )
         written = bool(acked) and all(acks and all(acks.values()) for acks in acked.values())
-        full = not dead and _have_full_isrs(views, len(living), topics, dead)
+        full = not dead and have_full_isrs(views, len(living), topics, dead)
         recovered = full and written and time.monotonic() <= deadline
         outcome.end(OperationType.OK if recovered else OperationType.INFO, value)
     return recovered
@@ -79,51 +73,6 @@ def await_recovery(
 
 def _end_of_writes(deadline: float) -> float:
     return max(deadline, time.monotonic() + _WRITES_S)
-
-
-def await_full_isrs(brokers: Sequence[Address], topics: Sequence[str], bound_s: float) -> bool:
-    """Wait until all brokers report the same leaders and full ISRs; returns whether they did in time.
-
-    Args:
-        brokers: OBSERVE listeners of all brokers.
-        topics: the workload's topics.
-        bound_s: how long to wait, seconds.
-    """
-    views = _views_with_full_isrs(brokers, topics, time.monotonic() + bound_s, frozenset())
-    return _have_full_isrs(views, len(brokers), topics, frozenset())
-
-
-def _views_with_full_isrs(
-    brokers: Sequence[Address], topics: Sequence[str], deadline: float, dead: frozenset[int]
-) -> list[View]:
-    """The answers of all brokers when ISRs were full, or at the end of the wait."""
-    while True:
-        views = [view for address in brokers if (view := _view(address, topics))]
-        if not brokers or _have_full_isrs(views, len(brokers), topics, dead) or time.monotonic() > deadline:
-            return views
-        time.sleep(_PAUSE_S)
-
-
-def _have_full_isrs(views: Sequence[View], brokers: int, topics: Sequence[str], dead: frozenset[int]) -> bool:
-    """Whether every broker answered, and all report the same leaders and full ISRs for all partitions.
-
-    An ISR that lacks only dead brokers counts as full.
-    """
-    flat = [[(name, state) for name, states in sorted(view.items()) for state in states] for view in views]
-    leaders = {tuple((name, s.partition, s.leader, s.leader_epoch) for name, s in view) for view in flat}
-    full = all(s.leader >= 0 and set(s.isr) == set(s.replicas) - dead for view in flat for _, s in view)
-    known = all(view.get(topic) for view in views for topic in topics)
-    return len(views) == brokers and known and len(leaders) == 1 and full
-
-
-def _view(address: Address, topics: Sequence[str]) -> View:
-    endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
-    try:
-        return {name: topic.partitions for name, topic in endpoint.cluster(topics).topics.items()}
-    except WireError:
-        return {}
-    finally:
-        endpoint.close()
 
 
 def _recovered(view: View, acked: Mapping[str, Mapping[int, bool]]) -> tuple[RecoveredPartition, ...]:

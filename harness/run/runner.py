@@ -38,9 +38,10 @@ from harness.record.harness_failures import HarnessFailures
 from harness.record.journal import JournalError, Recorder
 from harness.run.ended import EndedRun, RecordedRun
 from harness.run.execution import Execution
+from harness.run.full_isrs import await_full_isrs
 from harness.run.healing import bench_of
 from harness.run.java import java_clients, require_java, streams_processes
-from harness.run.recovery import await_full_isrs, await_recovery
+from harness.run.recovery import await_recovery
 from harness.run.run_host import Host
 from harness.run.setup_record import OBSERVE_INTERVAL_MS
 from harness.run.stage import Stage

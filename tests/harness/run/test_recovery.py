@@ -8,8 +8,9 @@ import pytest
 
 from checkers.history.operations import Operation, OperationType
 from harness.record.journal import Clock, Journals, Recorder
-from harness.run import recovery
-from harness.run.recovery import await_full_isrs, await_recovery
+from harness.run import full_isrs, recovery
+from harness.run.full_isrs import await_full_isrs
+from harness.run.recovery import await_recovery
 from tests.harness.fakes.node import METADATA, FakeNode, metadata_answer
 from tests.harness.recorded import recorded
 from tests.harness.waiting import BOUND_S
@@ -71,7 +72,7 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    monkeypatch.setattr(recovery, "_PAUSE_S", 0.005)
+    monkeypatch.setattr(full_isrs, "_PAUSE_S", 0.005)
     with FakeNode() as one, FakeNode() as other:
         yield Bench(tmp_path, one, other)
 
