@@ -241,7 +241,7 @@ def execution_of(
 
 
 def heal_faults(stage: Stage, execution: Execution, failures: HarnessFailures) -> None:
-    """Heal every fault, even if the disk is full and the phase can't be recorded.
+    """Heal every fault, even if the disk is full and the phase can't be recorded; `failures` is told.
 
     Raises:
         JournalError: the phase could not be recorded; the faults are healed.

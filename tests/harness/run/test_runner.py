@@ -17,8 +17,9 @@ from harness.clients.java.process import JavaDiedError
 from harness.errors import EngineError, KrucibleError
 from harness.observers import Observers
 from harness.observers.view import ClusterView
+from harness.record.events import Event, RunEnded
 from harness.record.journal import JournalError
-from harness.run import execution, run_host, runner
+from harness.run import ended, execution, run_host, runner
 from harness.run.diagnosis import Diagnosis
 from harness.run.ended import EndedRun, RecordedRun
 from harness.run.run_host import Host
@@ -31,6 +32,8 @@ from tests.harness.waiting import BOUND_S
 
 DIED = WorkloadError("worker producer-1 died")
 JAVA_DIED = JavaDiedError("the client kafka-clients died")
+HISTORY = History("r", "", ())
+VERDICT = Verdict(validity=Validity.VALID, results=())
 
 
 PARTS = (
@@ -44,6 +47,7 @@ class Play:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.reached: list[str] = []
+        self.events: list[Event] = []
         self.raised: dict[str, BaseException] = {}
         self.awaited: dict[str, threading.Event] = {}
         self.recovery_timed_out = False
@@ -58,6 +62,8 @@ class Play:
         for name in ("observed", "loaded"):
             monkeypatch.setattr(runner, name, lambda *_, name=name: self.around(name))
         monkeypatch.setattr(run_host, "open_stage", lambda *_, **__: self.opened())
+        monkeypatch.setattr(ended, "read_history", lambda _folder: HISTORY)
+        monkeypatch.setattr(ended, "judge", {HISTORY: VERDICT}.__getitem__)
 
     def reach(self, name: str) -> None:
         if name in self.awaited:
@@ -89,9 +95,11 @@ class Play:
         self.stage.removal = in_thread(lambda: self.reach("removal"), "removal")
 
     def play(self) -> KrucibleError | None:
-        played = runner._played(PLAN, Host(), lambda _event: None, threading.Event())
-        assert played.folder == self.stage.folder
-        return played.failure
+        done = runner.execute(PLAN, Host(), self.events.append, threading.Event())
+        assert (done.folder, done.history, done.verdict) == (self.stage.folder, HISTORY, VERDICT)
+        assert self.events == [RunEnded(str(self.stage.folder), VERDICT, PLAN.reproduce)]
+        self.events.clear()
+        return done.failure
 
 
 @pytest.fixture
@@ -167,7 +175,7 @@ def test_a_history_that_can_not_be_read_is_reported_once_the_cluster_is_gone(
         raise HistoryError("cut short", expected="an end", place="runner")
 
     play.awaited["removal"] = judging
-    monkeypatch.setattr(runner, "read_history", unreadable)
+    monkeypatch.setattr(ended, "read_history", unreadable)
     with pytest.raises(HistoryError):
         runner.execute(PLAN, Host(), lambda _event: None, threading.Event())
     assert play.reached == ALL
@@ -213,8 +221,8 @@ def test_an_invalid_verdict_outweighs_a_harness_that_failed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, validity: Validity, failure: KrucibleError | None
 ) -> None:
     verdict = Verdict(validity=validity, results=())
-    ended = EndedRun(RecordedRun(tmp_path, failure, already_done()), History("r", "", ()), verdict)
-    monkeypatch.setattr(performing, "execute", lambda *_: ended)
+    done = EndedRun(RecordedRun(tmp_path, failure, already_done()), HISTORY, verdict)
+    monkeypatch.setattr(performing, "execute", lambda *_: done)
     kept: list[Verdict] = []
     monkeypatch.setattr(performing, "keep", lambda _folder, _history, one, _by: kept.append(one))
     monkeypatch.setattr(performing, "show", lambda _text: None)
