@@ -48,6 +48,7 @@ class Play:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.reached: list[str] = []
         self.events: list[Event] = []
+        self.cancelled = threading.Event()
         self.raised: dict[str, BaseException] = {}
         self.awaited: dict[str, threading.Event] = {}
         self.recovery_timed_out = False
@@ -95,7 +96,7 @@ class Play:
         self.stage.removal = in_thread(lambda: self.reach("removal"), "removal")
 
     def play(self) -> KrucibleError | None:
-        done = runner.execute(PLAN, Host(), self.events.append, threading.Event())
+        done = runner.execute(PLAN, Host(), self.events.append, self.cancelled)
         assert (done.folder, done.history, done.verdict) == (self.stage.folder, HISTORY, VERDICT)
         assert self.events == [RunEnded(str(self.stage.folder), VERDICT, PLAN.reproduce)]
         self.events.clear()
@@ -156,6 +157,22 @@ def test_what_could_not_be_healed_is_neither_awaited_nor_read(play: Play) -> Non
         "start", "schedule", "heal", "end of loaded", "end of observed", "gather_evidence",
         "end of the history", "removal",
     ]  # fmt: skip
+
+
+def test_a_run_that_is_cancelled_is_healed_and_its_evidence_gathered(play: Play) -> None:
+    play.cancelled.set()
+    assert play.play() is None
+    assert play.reached == [
+        "start", "schedule", "heal", "end of loaded", "end of observed", "gather_evidence",
+        "end of the history", "removal",
+    ]  # fmt: skip
+
+
+def test_what_can_not_be_closed_at_the_end_is_reported_once_it_is_judged(play: Play) -> None:
+    play.raised["end of the history"] = EngineError("the engine refused")
+    assert play.play() is play.raised["end of the history"]
+    play.raised["schedule"] = DIED
+    assert play.play() is DIED, "the first failure counts"
 
 
 def test_a_cluster_that_can_not_be_removed_is_reported_once_it_is_judged(play: Play) -> None:
