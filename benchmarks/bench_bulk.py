@@ -13,7 +13,8 @@ from benchmarks.tables import Table
 from checkers.history.units import NS_PER_S
 from harness.plan.catalogue import AS_GOOD
 from harness.plan.planning import RunOptions, RunPlan
-from harness.run.runner import Host, execute
+from harness.run.run_host import Host
+from harness.run.runner import execute
 from harness.vocabulary import BulkWorkload, FixedSchedule, Scenario
 from harness.vocabulary.version import DEFAULT_VERSION
 from results.run.observation import observe

@@ -21,7 +21,8 @@ from harness.campaigns.keeping import keep
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.record.events import Event, PhaseBegan
 from harness.run.own_identity import this_krucible
-from harness.run.runner import Host, execute
+from harness.run.run_host import Host
+from harness.run.runner import execute
 from harness.run.standby import Standby
 from harness.vocabulary import Mode
 

@@ -14,7 +14,8 @@ from harness.plan.planning import RunPlan
 from harness.plan.schedule import planned_ms
 from harness.record.events import Event, Listener
 from harness.run.own_identity import this_krucible
-from harness.run.runner import Host, execute
+from harness.run.run_host import Host
+from harness.run.runner import execute
 from harness.seeded_bugs.reach import reach_text, read_traces
 
 

@@ -14,7 +14,7 @@ from harness.campaigns.apart.process import DiedError, Process
 from harness.campaigns.performing import RunJudged, perform
 from harness.plan.planning import RunPlan
 from harness.record.events import Event
-from harness.run.runner import Host
+from harness.run.run_host import Host
 from harness.run.standby import Standby
 
 TOGETHER = "KRUCIBLE_TOGETHER"

@@ -1,10 +1,12 @@
-"""The result of a run that has ended: its folder, errors of the harness, and its verdict."""
+"""A run that has ended: its folder, errors of the harness, and its verdict."""
 
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import NamedTuple
 
 from checkers.history.operations import History
+from checkers.history.reading import read_history
+from checkers.judge import judge
 from checkers.verdict.verdict import Verdict
 from harness.cluster.engine import engine_errors_named
 from harness.errors import KrucibleError, disk_errors_named
@@ -56,3 +58,17 @@ class EndedRun(NamedTuple):
     def failure(self) -> KrucibleError | None:
         """The same as `RecordedRun.failure`."""
         return self.played.failure
+
+
+def judged(played: RecordedRun) -> EndedRun:
+    """Read the history of a run from its folder, and judge it, while its cluster is removed.
+
+    Raises:
+        HistoryError: the history can't be read; the cluster is removed.
+    """
+    try:
+        history = read_history(played.folder)
+        return EndedRun(played, history, judge(history))
+    except BaseException:
+        wait([played.removal])
+        raise

@@ -7,6 +7,7 @@ from contextlib import closing, suppress
 import msgspec
 
 from checkers.history.observed import PartitionAnswer
+from checkers.history.phases import Phase
 from harness.faults.reservations import Reservations
 from harness.kafka.answers import Place
 from harness.kafka.endpoint import Endpoint
@@ -20,15 +21,20 @@ from harness.nemesis.operator import Operator
 from harness.nemesis.script import ScriptCourse
 from harness.nemesis.timed import Timed
 from harness.nemesis.timed_operations import TimedOperations
+from harness.observers import Observers
 from harness.observers.view import ClusterView
 from harness.plan.schedule import Planned, blinks_of
+from harness.record.harness_failures import HarnessFailures
 from harness.record.journal import Recorder
 from harness.run.healing import bench_of
 from harness.run.retention import end_retention, limits_of
 from harness.run.stage import Stage
+from harness.vocabulary import Workload
 from harness.vocabulary.moves import ScriptedSchedule
 from harness.vocabulary.scenario import FixedSchedule
+from harness.workloads.context import WorkloadContext
 from harness.workloads.deleting import Deletions
+from harness.workloads.load import Load
 
 _BESIDE_BOUND_S = 90.0
 """Time for the operation in progress at the end.  Before a throttled reassignment each broker gets a request,
@@ -216,3 +222,33 @@ class Execution:
                     place = (topic, state.partition)
                     found[place] = (*found.get(place, ()), state)
         return found
+
+
+def execution_of(
+    stage: Stage,
+    context: WorkloadContext[Workload],
+    observers: Observers,
+    load: Load,
+    cancelled: threading.Event,
+) -> Execution:
+    """The execution of a run; no fault begins after a worker of the load or an observer has died."""
+
+    def check() -> None:
+        load.check()
+        observers.check()
+
+    return Execution(stage, observers.view, check, cancelled, Deletions(context))
+
+
+def heal_faults(stage: Stage, execution: Execution, failures: HarnessFailures) -> None:
+    """Heal every fault, even if the disk is full and the phase can't be recorded; `failures` is told.
+
+    Raises:
+        JournalError: the phase could not be recorded; the faults are healed.
+        KrucibleError: a fault could not be healed.
+    """
+    try:
+        stage.phase(Phase.HEAL)
+    finally:
+        execution.nemesis.heal_all()
+    failures.healed = True

@@ -1,30 +1,64 @@
-"""Waits until every partition has a leader and a full ISR: before the load, and after healing.
+"""Waits for recovery under load, and records it: each partition has a full ISR and accepts a write.
 
-After healing, each partition must also accept a write, except those of topics that only brokers write to.
+Topics that only brokers write to are not written to.
 """
 
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from checkers.history.observed import PartitionAnswer
 from checkers.history.operations import OperationType
+from checkers.history.phases import Phase
 from checkers.history.recoveries import RecoveredPartition, Recovery, RecoveryAwaited
-from harness.kafka.endpoint import Endpoint
 from harness.kafka.topics import Address
-from harness.kafka.wire import WireError
+from harness.record.harness_failures import HarnessFailures
 from harness.record.journal import Recorder
+from harness.run.full_isrs import View, have_full_isrs, views_with_full_isrs
+from harness.run.stage import Stage, all_brokers_ended
+from harness.run.under_load import await_traffic
+from harness.vocabulary import Workload
+from harness.workloads.context import WorkloadContext
+from harness.workloads.probing import WriteProbe
 
-_PAUSE_S = 0.2
-_ASK_TIMEOUT_S = 2.0
 _WRITES_S = 5.0
 """At least so long each topic's partitions may take to accept writes, even if the ISRs took all of the time:
 a partition that accepts writes must not be recorded as one that does not.
 """
-WriteProbe = Callable[[str, Sequence[int], float], dict[int, bool]]
+Write = Callable[[str, Sequence[int], float], dict[int, bool]]
 """Writes to partitions of a topic within a deadline (monotonic seconds) and reports which acknowledged."""
-View = Mapping[str, tuple[PartitionAnswer, ...]]
-"""What a broker reported about partitions, by topic."""
+
+
+def recover(
+    stage: Stage, context: WorkloadContext[Workload], failures: HarnessFailures, cancelled: threading.Event
+) -> bool:
+    """Await recovery under load, and some traffic after it; returns whether it timed out.
+
+    If a broker is dead, not everything recovers, and the wait ends once the rest has recovered.  After a
+    failure no traffic is awaited, because the worker that died may have been the last one that sends.
+    """
+    bound_ms = stage.plan.scenario.assumptions.recovery_ms
+    stage.phase(Phase.RECOVER, limit_s=bound_ms / 1000)
+    probe = WriteProbe(context)
+
+    def write(topic: str, partitions: Sequence[int], deadline: float) -> dict[int, bool]:
+        return probe.write(max(0.0, deadline - time.monotonic()), topic, partitions)
+
+    listeners = stage.cluster.observe_listeners
+    brokers = {node.id: listeners[node.name] for node in stage.cluster.nodes if node.is_broker}
+    ended = stage.cluster.ended
+    dead = frozenset(node.id for node in stage.cluster.nodes if node.name in ended)
+    deadline = time.monotonic() + bound_ms / 1000
+    unread = context.workload.unread
+    recovered = await_recovery(
+        stage.recorder, brokers, context.topics, bound_ms, write, unread=unread, dead=dead
+    )
+    recovery_timed_out = not recovered and time.monotonic() >= deadline
+    if failures.failure is None and not all_brokers_ended(stage):
+        await_traffic(stage, stage.plan.scenario.assumptions.acked_after, cancelled)
+    for complaint in probe.complaints:
+        stage.report(Phase.RECOVER, complaint)
+    return recovery_timed_out
 
 
 def await_recovery(
@@ -32,7 +66,7 @@ def await_recovery(
     brokers: Mapping[int, Address],
     topics: Sequence[str],
     bound_ms: int,
-    probe: WriteProbe,
+    write: Write,
     *,
     unread: frozenset[str] = frozenset(),
     dead: frozenset[int] = frozenset(),
@@ -48,7 +82,7 @@ def await_recovery(
         brokers: OBSERVE listeners by node id; every broker must report the recovered state.
         topics: the workload's topics.
         bound_ms: how long recovery may take.
-        probe: writes one value to each of a topic's partitions.
+        write: writes one value to each of a topic's partitions.
         unread: those of the topics that are not written to, because no final reader reads them.
         dead: ids of brokers whose processes have ended by themselves.
     """
@@ -56,10 +90,10 @@ def await_recovery(
     began = time.monotonic()
     deadline = began + bound_ms / 1000
     with recorder.operation("recover", topics[0], RecoveryAwaited(bound_ms)) as outcome:
-        views = _views_with_full_isrs(living, topics, deadline, dead)
+        views = views_with_full_isrs(living, topics, deadline, dead)
         last = views[-1] if views else {}
         acked = {
-            name: probe(name, [state.partition for state in states], _end_of_writes(deadline))
+            name: write(name, [state.partition for state in states], _end_of_writes(deadline))
             for name, states in last.items()
             if name not in unread
         }
@@ -71,7 +105,7 @@ def await_recovery(
             dead=tuple(sorted(dead)),
         )
         written = bool(acked) and all(acks and all(acks.values()) for acks in acked.values())
-        full = not dead and _have_full_isrs(views, len(living), topics, dead)
+        full = not dead and have_full_isrs(views, len(living), topics, dead)
         recovered = full and written and time.monotonic() <= deadline
         outcome.end(OperationType.OK if recovered else OperationType.INFO, value)
     return recovered
@@ -79,51 +113,6 @@ def await_recovery(
 
 def _end_of_writes(deadline: float) -> float:
     return max(deadline, time.monotonic() + _WRITES_S)
-
-
-def await_full_isrs(brokers: Sequence[Address], topics: Sequence[str], bound_s: float) -> bool:
-    """Wait until all brokers report the same leaders and full ISRs; returns whether they did in time.
-
-    Args:
-        brokers: OBSERVE listeners of all brokers.
-        topics: the workload's topics.
-        bound_s: how long to wait, seconds.
-    """
-    views = _views_with_full_isrs(brokers, topics, time.monotonic() + bound_s, frozenset())
-    return _have_full_isrs(views, len(brokers), topics, frozenset())
-
-
-def _views_with_full_isrs(
-    brokers: Sequence[Address], topics: Sequence[str], deadline: float, dead: frozenset[int]
-) -> list[View]:
-    """The answers of all brokers when ISRs were full, or at the end of the wait."""
-    while True:
-        views = [view for address in brokers if (view := _view(address, topics))]
-        if not brokers or _have_full_isrs(views, len(brokers), topics, dead) or time.monotonic() > deadline:
-            return views
-        time.sleep(_PAUSE_S)
-
-
-def _have_full_isrs(views: Sequence[View], brokers: int, topics: Sequence[str], dead: frozenset[int]) -> bool:
-    """Whether every broker answered, and all report the same leaders and full ISRs for all partitions.
-
-    An ISR that lacks only dead brokers counts as full.
-    """
-    flat = [[(name, state) for name, states in sorted(view.items()) for state in states] for view in views]
-    leaders = {tuple((name, s.partition, s.leader, s.leader_epoch) for name, s in view) for view in flat}
-    full = all(s.leader >= 0 and set(s.isr) == set(s.replicas) - dead for view in flat for _, s in view)
-    known = all(view.get(topic) for view in views for topic in topics)
-    return len(views) == brokers and known and len(leaders) == 1 and full
-
-
-def _view(address: Address, topics: Sequence[str]) -> View:
-    endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
-    try:
-        return {name: topic.partitions for name, topic in endpoint.cluster(topics).topics.items()}
-    except WireError:
-        return {}
-    finally:
-        endpoint.close()
 
 
 def _recovered(view: View, acked: Mapping[str, Mapping[int, bool]]) -> tuple[RecoveredPartition, ...]:

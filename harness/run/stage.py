@@ -197,3 +197,9 @@ def _write_identity(stage: Stage, images: Sequence[KafkaImage], engine: str) -> 
 def _create_topics(stage: Stage) -> tuple[TopicAnswer, ...]:
     brokers = list(stage.cluster.observe_listeners.values())
     return tuple(create_topic(brokers, topic) for topic in wanted_topics(stage.plan.scenario.workload))
+
+
+def all_brokers_ended(stage: Stage) -> bool:
+    """Whether every broker exited by itself.  They are not restarted, so the cluster can't recover."""
+    brokers = set(stage.cluster.observe_listeners)
+    return bool(brokers) and brokers <= set(stage.cluster.ended)

@@ -19,7 +19,7 @@ from harness.campaigns.cancelling import CANCELLING
 from harness.campaigns.exits import EXIT_INTERRUPTED, forgive_streams
 from harness.campaigns.performing import perform
 from harness.record.events import Event, RunBegan
-from harness.run.runner import Host
+from harness.run.run_host import Host
 from harness.run.standby import Standby
 
 

@@ -27,7 +27,8 @@ from harness.errors import KrucibleError
 from harness.plan.planning import plan_run
 from harness.record.events import Event, RunBegan
 from harness.run.own_identity import this_krucible
-from harness.run.runner import Host, execute
+from harness.run.run_host import Host
+from harness.run.runner import execute
 from harness.seeded_bugs.reach import reach_text, read_traces
 from results.store.runs import StoreError
 

@@ -29,7 +29,7 @@ from harness.record.journal import RUNNER, Clock, Journals, Recorder
 from harness.record.ledger import FaultPlanned, Ledger, RunOpened, Undo
 from harness.record.ownership import this_process
 from harness.run.own_identity import this_krucible
-from harness.run.runner import Host
+from harness.run.run_host import Host
 from tests.checkers.logs.log.log_simulator import Simulation
 from tests.harness.recorded_run import SETUP, identity_of_plan
 

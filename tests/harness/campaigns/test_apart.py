@@ -27,7 +27,7 @@ from harness.record.deaths import is_noted
 from harness.record.harness_failures import FAILURES_FILE
 from harness.record.ledger import pending_undos, read_ledger
 from harness.run import healing
-from harness.run.runner import Host
+from harness.run.run_host import Host
 from results.store.runs import find_run, list_runs, load_identity, load_verdict
 from tests.harness.campaigns.dying_child import ASSERTION
 from tests.harness.recorded_run import a_verdict, store_run

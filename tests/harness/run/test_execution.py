@@ -17,13 +17,15 @@ from harness.kafka.sizes import TopicSize, TopicSizes
 from harness.kafka.wire import WireError
 from harness.nemesis.operator import Operator
 from harness.observers.view import FRESH_S, ClusterView
-from harness.record.journal import Clock, Journals
+from harness.record.harness_failures import HarnessFailures
+from harness.record.journal import Clock, JournalError, Journals
 from harness.record.ledger import Ledger, pending_undos, read_ledger
 from harness.run import execution as module
-from harness.run.execution import Execution
+from harness.run.execution import Execution, heal_faults
 from harness.vocabulary import FixedSchedule, Kill, LogWorkload, Pause, Step, Topology, broker
 from harness.workloads.deleting import Deletions
 from tests.harness.recorded import recorded
+from tests.harness.run.stages import a_stage, an_execution
 from tests.harness.snapshots import seen
 
 
@@ -191,3 +193,14 @@ def test_throttles_that_remain_do_not_keep_configs_of_brokers() -> None:
     for operator in (first, second):
         operator.remove_throttles.assert_called_once_with()
         operator.remove_broker_configs.assert_called_once_with()
+
+
+def test_faults_are_healed_even_when_the_history_takes_nothing_more() -> None:
+    execution, stage = an_execution(), a_stage()
+    failures = HarnessFailures(stage)
+    stage.phase.side_effect = JournalError("the history can't be written")
+
+    with pytest.raises(JournalError):
+        heal_faults(stage, execution, failures)
+
+    execution.nemesis.heal_all.assert_called_once_with()

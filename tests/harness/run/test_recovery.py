@@ -1,22 +1,38 @@
 """Recovery: awaited as far as it can come, and recorded as it is."""
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from unittest.mock import MagicMock, create_autospec
 
+import msgspec
 import pytest
 
 from checkers.history.operations import Operation, OperationType
+from harness.errors import KrucibleError
+from harness.record.harness_failures import HarnessFailures
 from harness.record.journal import Clock, Journals, Recorder
-from harness.run import recovery
-from harness.run.recovery import await_full_isrs, await_recovery
+from harness.run import full_isrs, recovery
+from harness.run.full_isrs import await_full_isrs
+from harness.run.recovery import await_recovery, recover
+from harness.vocabulary import ShareWorkload, Workload
+from harness.workloads.context import KafkaClients, WorkloadContext
+from harness.workloads.probing import WriteProbe
+from harness.workloads.worker import WorkloadError
 from tests.harness.fakes.node import METADATA, FakeNode, metadata_answer
 from tests.harness.recorded import recorded
-from tests.harness.waiting import BOUND_S
+from tests.harness.run.stages import PLAN, a_stage
+from tests.harness.waiting import BOUND_S, StandingTime
 
 BOUND_MS = 60_000
 NOBODY = ("127.0.0.1", 9)
 QUEUES = frozenset({"queue"})
+CONTEXT = WorkloadContext(
+    PLAN.scenario.workload,
+    create_autospec(Journals, instance=True),
+    create_autospec(KafkaClients, instance=True),
+)
 
 
 class Bench:
@@ -71,7 +87,7 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    monkeypatch.setattr(recovery, "_PAUSE_S", 0.005)
+    monkeypatch.setattr(full_isrs, "_PAUSE_S", 0.005)
     with FakeNode() as one, FakeNode() as other:
         yield Bench(tmp_path, one, other)
 
@@ -145,3 +161,59 @@ def test_before_a_load_every_broker_has_to_report_all_that_is_in_sync(bench: Ben
     assert not await_full_isrs([*both, unreachable], ["log-0"], 0.05), "one broker reports nothing"
     bench.report_replicas([1, 2, 3])
     assert not await_full_isrs(both, ["log-0"], 0.05), "a replica is not in sync"
+
+
+def a_probe(context: WorkloadContext[Workload]) -> MagicMock:
+    """What writes to partitions in a recovery; nothing is written."""
+    assert context is CONTEXT
+    probe: MagicMock = create_autospec(WriteProbe, instance=True)
+    probe.complaints = []
+    return probe
+
+
+@pytest.mark.parametrize("failure", [None, WorkloadError("worker producer-1 died")])
+def test_no_traffic_is_awaited_of_a_load_that_may_be_dead(
+    monkeypatch: pytest.MonkeyPatch, failure: KrucibleError | None
+) -> None:
+    monkeypatch.setattr(recovery, "WriteProbe", a_probe)
+    monkeypatch.setattr(recovery, "await_recovery", create_autospec(await_recovery, return_value=True))
+    stage, failures = a_stage(), HarnessFailures(a_stage())
+    failures.failure = failure
+
+    assert recover(stage, CONTEXT, failures, threading.Event()) is False
+    assert stage.tally.await_more.called is (failure is None)
+
+
+def test_recovery_writes_nothing_to_topics_that_final_readers_leave_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    awaiting = create_autospec(await_recovery, return_value=True)
+    monkeypatch.setattr(recovery, "WriteProbe", MagicMock())
+    monkeypatch.setattr(recovery, "await_recovery", awaiting)
+    workload = ShareWorkload(groups=("share-0",), dead_letters=True)
+    context = msgspec.structs.replace(CONTEXT, workload=workload)
+    recover(a_stage(), context, HarnessFailures(a_stage()), threading.Event())
+    assert awaiting.call_args.args[2] == ("shares-0", "dlq.share-0")
+    assert awaiting.call_args.kwargs["unread"] == {"dlq.share-0"}
+
+
+@pytest.mark.parametrize(
+    ("recovered", "took_s", "recovery_timed_out"),
+    [(True, 61.0, False), (False, 60.0, True), (False, 59.0, False)],
+    ids=["recovered", "waited to the bound", "ended early, for a broker is dead"],
+)
+def test_recovery_timed_out_only_if_it_was_awaited_to_its_bound(
+    monkeypatch: pytest.MonkeyPatch, *, recovered: bool, took_s: float, recovery_timed_out: bool
+) -> None:
+    clock = StandingTime()
+
+    def await_recovery(*_: object, **__: object) -> bool:
+        clock.go_on(took_s)
+        return recovered
+
+    monkeypatch.setattr(recovery, "time", clock)
+    monkeypatch.setattr(recovery, "WriteProbe", a_probe)
+    monkeypatch.setattr(recovery, "await_recovery", await_recovery)
+    stage = a_stage()
+    assert stage.plan.scenario.assumptions.recovery_ms == 60_000
+    assert recover(stage, CONTEXT, HarnessFailures(stage), threading.Event()) is recovery_timed_out

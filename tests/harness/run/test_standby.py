@@ -11,8 +11,8 @@ from harness.errors import EngineError, KrucibleError
 from harness.host import memory
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.record.events import Event, Listener, PhaseBegan, RunBegan
-from harness.run import runner, standby
-from harness.run.runner import Host
+from harness.run import run_host, standby
+from harness.run.run_host import Host
 from harness.run.stage import Stage
 from harness.run.standby import Standby
 from harness.run.threads import already_done
@@ -76,7 +76,7 @@ def stages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stages:
     (tmp_path / "meminfo").write_text(MEMORY.format(3_000_000))
     monkeypatch.setattr(memory, "INFORMATION", tmp_path / "meminfo")
     monkeypatch.setattr(standby, "open_stage", made.open)
-    monkeypatch.setattr(runner, "open_stage", made.open)
+    monkeypatch.setattr(run_host, "open_stage", made.open)
     return made
 
 
@@ -243,7 +243,7 @@ def test_a_cluster_that_is_to_be_kept_is_none_that_waited(
         kept.append(keep)
         yield
 
-    monkeypatch.setattr(runner, "open_stage", opened)
+    monkeypatch.setattr(run_host, "open_stage", opened)
     with Standby(stages.runs, cancelled) as beside:
         host = Host(runs=stages.runs, keep=True, standby=beside, following=plan(2))
         with host.stage(plan(1), ignore_event, cancelled):
