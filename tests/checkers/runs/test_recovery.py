@@ -57,7 +57,7 @@ def test_what_a_dead_broker_held_can_not_come_back(story: Story, partition: str,
     result = check_recovery(msgspec.structs.replace(history, operations=operations))
     assert result.validity is (Validity.UNKNOWN if lack is None else Validity.INVALID)
     because = "the nodes 2 were dead, and their data could not return"
-    assert result.unknown_because == (because if lack is None else None)
+    assert result.unknown_because == because
     found = [one.summary for one in result.anomalies]
     assert len(found) == (0 if lack is None else 1)
     assert all(str(lack) in reason and "[2]" not in reason for reason in found)
