@@ -36,6 +36,7 @@ from harness.vocabulary import (
     AlterChosen,
     Among,
     BeingAdded,
+    ChooseCoordinator,
     ChooseNewcomers,
     ChoosePartition,
     ChooseQuorum,
@@ -95,6 +96,7 @@ EVERY = dict.fromkeys(GAMBITS, 1)
 OFTEN_WITHOUT_FAULTS = {
     "cordoned-broker",
     "lowered-feature",
+    "member-away",
     "moved-leader",
     "moved-share-coordinator",
     "unregistered-controller",
@@ -180,7 +182,7 @@ def test_a_script_can_be_played_as_it_is_written(seed: int, kind: str) -> None:
 
 def _parts_of(move: GambitMove) -> set[str]:
     match move:
-        case ChoosePartition():
+        case ChoosePartition() | ChooseCoordinator():
             return REPLICAS
         case ChooseQuorum():
             return QUORUM
