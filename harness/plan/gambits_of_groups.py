@@ -5,9 +5,9 @@ The load decides when the member leaves and how long it stays away: two to four 
 
 import random
 
-from harness.plan.gambit_pieces import BACK_MS, REPLICAS, SEVERAL_S_MS, Script, fresh_draw
-from harness.vocabulary.administration import ElectionType
-from harness.vocabulary.faults import Kill, Pause
+from harness.plan.gambit_pieces import BACK_MS, SEVERAL_S_MS, Script, even, fresh_draw
+from harness.vocabulary.administration import ElectionType, ElectLeaders
+from harness.vocabulary.faults import Kill, Pause, Stop
 from harness.vocabulary.gambits import (
     AllInSync,
     ChooseCoordinator,
@@ -18,53 +18,62 @@ from harness.vocabulary.gambits import (
     LedBy,
     LedByAnother,
     MemberAway,
-    ReassignChosen,
+    Request,
     RequestForChosen,
     StillAway,
     Until,
 )
-from harness.vocabulary.moves import NothingMoves, Pass
+from harness.vocabulary.moves import Pass
 from harness.vocabulary.topology import Topology
 
-_LEAVES_MS = 25_000
+_LEFT = Until(MemberAway(), 25_000)
 """A static member leaves about every ten seconds, and later if its group rebalances."""
-_LEADS_MS = 1_000
+_STILL_LEADS = Until(LedBy("leader"), 1_000)
+_STILL_AWAY = Until(StillAway(), 0)
+_GONE = Until(LedByAnother(("leader",)), SEVERAL_S_MS)
+_IN_SYNC = Until(AllInSync(), BACK_MS)
 
 
 def member_away(source: random.Random, _: Topology) -> Script:
-    """A static member leaves for a while, and finds another coordinator when it comes back.
+    """A static member leaves for a while, and finds another coordinator when it comes back."""
+    return _led_back(source) if even(source) else _coordinator_fails(source)
 
-    The coordinator fails, or leads no more after a preferred election.  A dead or frozen coordinator serves
-    nobody, so it is enough that the member is still away when the fault is proven.  After an election it must
-    be away until another broker leads.
+
+def _coordinator_fails(source: random.Random) -> Script:
+    """The coordinator is killed or frozen.
+
+    It then serves no member, so it is enough that the member is still away when the fault is proven.
     """
-    fails = source.choice((Kill, Kill, Pause, None))
-    gone = Until(LedByAnother(("leader",)), SEVERAL_S_MS)
-    left = (Until(MemberAway(), _LEAVES_MS), Until(LedBy("leader"), _LEADS_MS))
-    away = Until(StillAway(), 0)
-    chosen = ChooseCoordinator(fresh_draw(source))
-    pause = Pass(source.randint(0, 2_000))
-    if fails is None:
-        leader, *others = REPLICAS
-        preferred, last = source.sample(others, 2)
-        return (
-            chosen,
-            RequestForChosen(ReassignChosen((preferred, leader, last))),
-            Until(NothingMoves(), SEVERAL_S_MS),
-            *left,
-            RequestForChosen(ElectChosen(ElectionType.PREFERRED)),
-            gone,
-            away,
-            pause,
-            Until(AllInSync(), BACK_MS),
-        )
     return (
-        chosen,
-        *left,
-        InjectAll((FaultAt("f1", "leader", fails()),)),
-        away,
-        gone,
-        pause,
+        ChooseCoordinator(fresh_draw(source)),
+        _LEFT,
+        _STILL_LEADS,
+        InjectAll((FaultAt("f1", "leader", source.choice((Kill, Kill, Pause))()),)),
+        _STILL_AWAY,
+        _GONE,
+        Pass(source.randint(0, 2_000)),
         HealAll(("f1",)),
-        Until(AllInSync(), BACK_MS),
+        _IN_SYNC,
+    )
+
+
+def _led_back(source: random.Random) -> Script:
+    """A preferred election brings back the coordinator that failed before the member left.
+
+    The first request makes the preferred leader the one that fails.
+    """
+    return (
+        Request(ElectLeaders(ElectionType.PREFERRED), answered=True),
+        Pass(source.randint(300, 1_000)),
+        ChooseCoordinator(fresh_draw(source)),
+        InjectAll((FaultAt("f1", "leader", source.choice((Kill, Stop))()),)),
+        _GONE,
+        HealAll(("f1",)),
+        _IN_SYNC,
+        _LEFT,
+        RequestForChosen(ElectChosen(ElectionType.PREFERRED)),
+        Until(LedBy("leader"), SEVERAL_S_MS),
+        _STILL_AWAY,
+        Pass(source.randint(0, 1_000)),
+        _IN_SYNC,
     )

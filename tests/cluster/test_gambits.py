@@ -46,10 +46,11 @@ VOTERS = (
 EPOCHS = ("held-shrink", "lone-epochs", "alternating-leaders", "uncommitted-changes")
 SHARES = ("share-coordinator", "moved-share-coordinator", "moved-leader")
 OPERATIONS = ("unregistered-broker", "unregistered-controller", "cordoned-broker", "lowered-feature")
+MEMBERS = ("member-away",)
 POWER = ("voters-power", "copies-power", "eligible-again")
 ELSEWHERE = {
     *CLEANING, *DELETIONS, *TRANSACTIONS, *POWER, *MOVES, *PIPELINED, *METADATA, *VOTERS, *EPOCHS,
-    *OPERATIONS, *SHARES,
+    *OPERATIONS, *SHARES, *MEMBERS,
     "group-coordinator",
 }  # fmt: skip
 """Those that need another workload, more nodes, or disks of their own."""
@@ -144,6 +145,7 @@ def test_a_run_stands_for_another_scenario_of_the_same_cluster_and_load(name: st
     [
         ("exploratory/gambits", (*EARLIER, *(kind for kind in OTHERS if kind not in EARLIER))),
         pytest.param("exploratory/gambits-offsets", ("group-coordinator",), marks=pytest.mark.long),
+        pytest.param("exploratory/gambits-groups-modern", MEMBERS, marks=pytest.mark.long),
         ("exploratory/gambits-txn", TRANSACTIONS),
         pytest.param("exploratory/gambits-power", POWER, marks=pytest.mark.long),
         pytest.param("exploratory/gambits-reassignments", MOVES, marks=pytest.mark.long),

@@ -96,7 +96,6 @@ EVERY = dict.fromkeys(GAMBITS, 1)
 OFTEN_WITHOUT_FAULTS = {
     "cordoned-broker",
     "lowered-feature",
-    "member-away",
     "moved-leader",
     "moved-share-coordinator",
     "unregistered-controller",

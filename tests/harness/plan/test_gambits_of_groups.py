@@ -9,6 +9,7 @@ from harness.vocabulary import (
     ChooseCoordinator,
     ElectChosen,
     ElectionType,
+    ElectLeaders,
     GambitMove,
     HealAll,
     InjectAll,
@@ -17,73 +18,66 @@ from harness.vocabulary import (
     LedByAnother,
     MemberAway,
     Mode,
-    NothingMoves,
     Pass,
     Pause,
-    ReassignChosen,
+    Request,
     RequestForChosen,
     StillAway,
+    Stop,
     Topology,
     Until,
 )
 
-DRAWS = 60
+ISOLATED = Topology(mode=Mode.ISOLATED)
+ELECTED = RequestForChosen(ElectChosen(ElectionType.PREFERRED))
 
 
-def draws() -> list[tuple[GambitMove, ...]]:
-    return [
-        drawn_gambit("member-away", Topology(mode=Mode.ISOLATED), random.Random(seed))[0]
-        for seed in range(DRAWS)
-    ]
+def draws(*, elected: bool) -> list[tuple[GambitMove, ...]]:
+    """Draws in which the member finds a coordinator that was elected, or one that took over from another."""
+    every = [drawn_gambit("member-away", ISOLATED, random.Random(seed))[0] for seed in range(60)]
+    found = [moves for moves in every if (ELECTED in moves) is elected]
+    assert len(found) > 20
+    return found
 
 
-def conditions(moves: tuple[GambitMove, ...]) -> list[type]:
-    return [type(move.condition) for move in moves if isinstance(move, Until)]
+def shape(moves: tuple[GambitMove, ...]) -> list[type]:
+    """Types of the moves, and of the conditions that are waited for."""
+    return [type(move.condition if isinstance(move, Until) else move) for move in moves]
 
 
-def injected(moves: tuple[GambitMove, ...]) -> type | None:
-    found = [aimed for move in moves if isinstance(move, InjectAll) for aimed in move.faults]
-    assert {aimed.at for aimed in found} <= {"leader"}
-    return type(found[0].fault) if found else None
-
-
-def test_the_coordinator_fails_or_another_one_is_elected() -> None:
-    kinds = Counter(injected(moves) for moves in draws())
-    assert set(kinds) == {Kill, Pause, None}
-    assert kinds[Kill] > kinds[Pause]
+def failing(drawn: list[tuple[GambitMove, ...]]) -> Counter[type]:
+    aimed = [one for moves in drawn for move in moves if isinstance(move, InjectAll) for one in move.faults]
+    assert {one.at for one in aimed} == {"leader"}
+    return Counter(type(one.fault) for one in aimed)
 
 
 def test_a_coordinator_that_is_dead_or_frozen_serves_no_member_that_comes_back() -> None:
-    for moves in draws():
-        if injected(moves) is None:
-            continue
-        assert conditions(moves) == [MemberAway, LedBy, StillAway, LedByAnother, AllInSync]
-        assert [type(move) for move in moves] == [
-            *(ChooseCoordinator, Until, Until),
-            *(InjectAll, Until, Until, Pass),
-            *(HealAll, Until),
+    drawn = draws(elected=False)
+    kinds = failing(drawn)
+    assert set(kinds) == {Kill, Pause}
+    assert kinds[Kill] > kinds[Pause]
+    for moves in drawn:
+        assert shape(moves) == [
+            *(ChooseCoordinator, MemberAway, LedBy),
+            *(InjectAll, StillAway, LedByAnother, Pass),
+            *(HealAll, AllInSync),
         ]
         assert moves[4] == Until(StillAway(), 0), "nobody waits for a member to leave once more"
 
 
 def test_a_member_is_away_until_another_broker_has_been_elected() -> None:
-    preferred = set()
-    for moves in draws():
-        if injected(moves) is not None:
-            continue
-        assert conditions(moves) == [NothingMoves, MemberAway, LedBy, LedByAnother, StillAway, AllInSync]
-        prepared, elected = (move.what for move in moves if isinstance(move, RequestForChosen))
-        assert isinstance(prepared, ReassignChosen)
-        assert prepared.wanted is not None
-        assert {*prepared.wanted} == {"leader", "follower-1", "follower-2"}
-        preferred.add(prepared.wanted[0])
-        assert elected == ElectChosen(ElectionType.PREFERRED)
-        assert conditions(moves[: moves.index(RequestForChosen(elected))])[-1] is LedBy
-    assert preferred == {"follower-1", "follower-2"}
+    drawn = draws(elected=True)
+    assert set(failing(drawn)) == {Kill, Stop}
+    for moves in drawn:
+        assert moves[0] == Request(ElectLeaders(ElectionType.PREFERRED), answered=True)
+        assert shape(moves) == [
+            *(Request, Pass, ChooseCoordinator),
+            *(InjectAll, LedByAnother, HealAll, AllInSync),
+            *(MemberAway, RequestForChosen, LedBy, StillAway, Pass, AllInSync),
+        ]
 
 
 def test_it_takes_the_time_that_members_need_to_leave() -> None:
-    topology = Topology(mode=Mode.ISOLATED)
-    assert all(drawn_gambit("member-away", topology, random.Random(seed))[1] > 6_000 for seed in range(DRAWS))
+    assert all(drawn_gambit("member-away", ISOLATED, random.Random(seed))[1] > 6_000 for seed in range(30))
     assert GAMBITS["member-away"].fits(Topology()), "combined nodes too"
     assert not GAMBITS["member-away"].fits(Topology(brokers=2))
