@@ -34,6 +34,7 @@ from harness.plan.gambits_of_groups import member_away
 from harness.plan.gambits_of_registrations import (
     cordoned_broker,
     lowered_feature,
+    refused_downgrade,
     unregistered_broker,
     unregistered_controller,
 )
@@ -349,6 +350,7 @@ GAMBITS: dict[str, Recipe] = {
     "cordoned-broker": Recipe(cordoned_broker, isolated=True, controllers=3),
     "lowered-feature": Recipe(lowered_feature, brokers=1, isolated=True, controllers=3),
     "member-away": Recipe(member_away),
+    "refused-downgrade": Recipe(refused_downgrade, brokers=1, isolated=True, controllers=3),
 }
 """Gambits by their names in `RandomSchedule.gambits`."""
 

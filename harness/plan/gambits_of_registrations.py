@@ -1,4 +1,4 @@
-"""Gambits about nodes' registrations, cordoned directories and feature levels, in Kafka 4.4 and newer.
+"""Gambits about nodes' registrations, cordoned directories and feature levels.
 
 They are drawn in the same way as those of `harness.plan.gambits`, which has the table of all gambits.
 """
@@ -48,6 +48,13 @@ _LOWERED = (
     (UpdateFeature("group.version", 0, UpgradeType.UNSAFE_DOWNGRADE), 1),
 )
 """Levels to which features are lowered, and the level that each has in a new cluster of 4.4."""
+_BRIEFLY_MS = (500, 2_500)
+_REPORTED_MS = (17_000, 18_000)
+"""More than the 15 s after which the checker requires that every node reports an acknowledged level."""
+_LOWERED_BEFORE = tuple(one for one in _LOWERED if one[0].feature != "share.version")
+"""The same for a new cluster of 4.3, in which ``share.version`` has no level above 1."""
+_LOSSY = tuple(UpdateFeature("metadata.version", level, UpgradeType.SAFE_DOWNGRADE) for level in (28, 29))
+"""To 4.2-IV0 and 4.2-IV1: 4.3-IV0, the level of a new cluster of 4.3, changed metadata since."""
 
 
 def unregistered_broker(source: random.Random, topology: Topology) -> Script:
@@ -99,12 +106,32 @@ def cordoned_broker(source: random.Random, topology: Topology) -> Script:
 def lowered_feature(source: random.Random, _: Topology) -> Script:
     """A feature is lowered and raised again, while the active controller fails or not (KIP-584)."""
     lowered, level = source.choice(_LOWERED)
+    asked = (Request(lowered, answered=True),)
+    return _lowered_and_raised(source, asked, UpdateFeature(lowered.feature, level), _BRIEFLY_MS)
+
+
+def refused_downgrade(source: random.Random, _: Topology) -> Script:
+    """``metadata.version`` must not be lowered; another feature is, and is raised again (KIP-584, KIP-778).
+
+    The active controller fails or not.  Half of the time the level stays low for so long that all nodes must
+    report it.
+    """
+    lowered, level = source.choice(_LOWERED_BEFORE)
+    asked = (Request(source.choice(_LOSSY), answered=True), Request(lowered, answered=True))
+    raised = UpdateFeature(lowered.feature, level)
+    return _lowered_and_raised(source, asked, raised, source.choice((_BRIEFLY_MS, _REPORTED_MS)))
+
+
+def _lowered_and_raised(
+    source: random.Random, asked: tuple[Request, ...], raised: UpdateFeature, low_ms: tuple[int, int]
+) -> Script:
+    """Requests, of which the last lowers a feature; after a time its level is raised again."""
     return (
         ChooseQuorum(fresh_draw(source)),
-        *_with_controller_lost(source, Request(lowered, answered=True)),
-        Pass(source.randint(500, 2_500)),
+        *_with_controller_lost(source, *asked),
+        Pass(source.randint(*low_ms)),
         # Requested twice, because the first request may be too early for a leader that was just elected.
-        *(Request(UpdateFeature(lowered.feature, level), answered=True) for _ in range(2)),
+        *(Request(raised, answered=True) for _ in range(2)),
         Until(AllInSync(), BACK_MS),
     )
 

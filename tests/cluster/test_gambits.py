@@ -47,10 +47,11 @@ EPOCHS = ("held-shrink", "lone-epochs", "alternating-leaders", "uncommitted-chan
 SHARES = ("share-coordinator", "moved-share-coordinator", "moved-leader")
 OPERATIONS = ("unregistered-broker", "unregistered-controller", "cordoned-broker", "lowered-feature")
 MEMBERS = ("member-away",)
+FEATURES = ("refused-downgrade",)
 POWER = ("voters-power", "copies-power", "eligible-again")
 ELSEWHERE = {
     *CLEANING, *DELETIONS, *TRANSACTIONS, *POWER, *MOVES, *PIPELINED, *METADATA, *VOTERS, *EPOCHS,
-    *OPERATIONS, *SHARES, *MEMBERS,
+    *OPERATIONS, *SHARES, *MEMBERS, *FEATURES,
     "group-coordinator",
 }  # fmt: skip
 """Those that need another workload, more nodes, or disks of their own."""

@@ -98,6 +98,7 @@ OFTEN_WITHOUT_FAULTS = {
     "lowered-feature",
     "moved-leader",
     "moved-share-coordinator",
+    "refused-downgrade",
     "unregistered-controller",
 }
 """Gambits that are requests to an administrator; some of their draws have faults too."""
