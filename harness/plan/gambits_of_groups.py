@@ -28,7 +28,8 @@ from harness.vocabulary.topology import Topology
 
 _LEFT = Until(MemberAway(), 25_000)
 """A static member leaves about every ten seconds, and later if its group rebalances."""
-_STILL_LEADS = Until(LedBy("leader"), 1_000)
+_AT_ONCE_MS = 1_000
+_STILL_LEADS = Until(LedBy("leader"), _AT_ONCE_MS)
 _STILL_AWAY = Until(StillAway(), 0)
 _GONE = Until(LedByAnother(("leader",)), SEVERAL_S_MS)
 _IN_SYNC = Until(AllInSync(), BACK_MS)
@@ -71,6 +72,7 @@ def _led_back(source: random.Random) -> Script:
         HealAll(("f1",)),
         _IN_SYNC,
         _LEFT,
+        Until(LedByAnother(("leader",)), _AT_ONCE_MS),
         RequestForChosen(ElectChosen(ElectionType.PREFERRED)),
         Until(LedBy("leader"), SEVERAL_S_MS),
         _STILL_AWAY,

@@ -73,7 +73,7 @@ def test_a_member_is_away_until_another_broker_has_been_elected() -> None:
         assert shape(moves) == [
             *(Request, Pass, ChooseCoordinator),
             *(InjectAll, LedByAnother, HealAll, AllInSync),
-            *(MemberAway, RequestForChosen, LedBy, StillAway, Pass, AllInSync),
+            *(MemberAway, LedByAnother, RequestForChosen, LedBy, StillAway, Pass, AllInSync),
         ]
 
 
