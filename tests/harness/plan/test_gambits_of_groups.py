@@ -36,7 +36,7 @@ def draws(*, elected: bool) -> list[tuple[GambitMove, ...]]:
     """Draws in which the member finds a coordinator that was elected, or one that took over from another."""
     every = [drawn_gambit("member-away", ISOLATED, random.Random(seed))[0] for seed in range(60)]
     found = [moves for moves in every if (ELECTED in moves) is elected]
-    assert len(found) > 20
+    assert len(found) > 10
     return found
 
 
