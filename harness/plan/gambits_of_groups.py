@@ -11,6 +11,7 @@ from harness.vocabulary.faults import Kill, Pause, Stop
 from harness.vocabulary.gambits import (
     AllInSync,
     ChooseCoordinator,
+    ChooseSuccessor,
     ElectChosen,
     FaultAt,
     HealAll,
@@ -29,7 +30,6 @@ from harness.vocabulary.topology import Topology
 _LEFT = Until(MemberAway(), 25_000)
 """A static member leaves about every ten seconds, and later if its group rebalances."""
 _AT_ONCE_MS = 1_000
-_STILL_LEADS = Until(LedBy("leader"), _AT_ONCE_MS)
 _STILL_AWAY = Until(StillAway(), 0)
 _GONE = Until(LedByAnother(("leader",)), SEVERAL_S_MS)
 _IN_SYNC = Until(AllInSync(), BACK_MS)
@@ -43,15 +43,16 @@ def member_away(source: random.Random, _: Topology) -> Script:
 def _coordinator_fails(source: random.Random) -> Script:
     """The coordinator is killed or frozen.
 
-    It then serves no member, so it is enough that the member is still away when the fault is proven.
+    It then serves no member, so it is enough that the member is still away when the fault is proven.  It is
+    looked for once the member has left, because an election may have moved it meanwhile.
     """
     return (
         ChooseCoordinator(fresh_draw(source)),
         _LEFT,
-        _STILL_LEADS,
-        InjectAll((FaultAt("f1", "leader", source.choice((Kill, Kill, Pause))()),)),
+        ChooseSuccessor(_AT_ONCE_MS),
+        InjectAll((FaultAt("f1", "successor", source.choice((Kill, Kill, Pause))()),)),
         _STILL_AWAY,
-        _GONE,
+        Until(LedByAnother(("successor",)), SEVERAL_S_MS),
         Pass(source.randint(0, 2_000)),
         HealAll(("f1",)),
         _IN_SYNC,
