@@ -5,6 +5,8 @@ They are drawn in the same way as those of `harness.plan.gambits`, which has the
 
 import random
 
+import msgspec
+
 from checkers.history.requested import UpgradeType
 from harness.plan.gambit_pieces import (
     BACK_MS,
@@ -120,9 +122,12 @@ def refused_downgrade(source: random.Random, _: Topology) -> Script:
     report it.
     """
     lowered, level = source.choice(_LOWERED_BEFORE)
-    asked = (Request(source.choice(_LOSSY), answered=True), Request(lowered, answered=True))
+    lossy = source.choice(_LOSSY)
+    asked = (Request(lossy, answered=True), Request(lowered, answered=True))
     raised = UpdateFeature(lowered.feature, level)
-    return _lowered_and_raised(source, asked, raised, source.choice((_BRIEFLY_MS, _REPORTED_MS)))
+    # Only checked first: the answer to the other request may be lost with the controller.
+    checked = Request(msgspec.structs.replace(lossy, validate_only=True), answered=True)
+    return checked, *_lowered_and_raised(source, asked, raised, source.choice((_BRIEFLY_MS, _REPORTED_MS)))
 
 
 def _lowered_and_raised(

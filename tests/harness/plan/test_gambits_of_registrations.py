@@ -2,6 +2,7 @@
 
 import random
 
+import msgspec
 import pytest
 
 from harness.plan.gambits import GAMBITS, drawn_gambit
@@ -97,8 +98,10 @@ def test_a_feature_is_raised_again() -> None:
 def test_a_lossy_downgrade_is_requested_before_a_feature_is_lowered() -> None:
     seen, lossy, low_ms = set(), set(), set()
     for moves in draws("refused-downgrade"):
-        first, lowered, *raised = requests(moves)
+        checked, first, lowered, *raised = requests(moves)
         assert isinstance(first, UpdateFeature)
+        assert checked == msgspec.structs.replace(first, validate_only=True)
+        assert moves[0] == Request(checked, answered=True), "before the controller is lost"
         assert (first.feature, first.upgrade_type) == ("metadata.version", UpgradeType.SAFE_DOWNGRADE)
         assert isinstance(lowered, UpdateFeature)
         assert lowered.level is not None
