@@ -127,16 +127,25 @@ def refused_downgrade(source: random.Random, _: Topology) -> Script:
     raised = UpdateFeature(lowered.feature, level)
     # Only checked first: the answer to the other request may be lost with the controller.
     checked = Request(msgspec.structs.replace(lossy, validate_only=True), answered=True)
-    return checked, *_lowered_and_raised(source, asked, raised, source.choice((_BRIEFLY_MS, _REPORTED_MS)))
+    low_ms = source.choice((_BRIEFLY_MS, _REPORTED_MS))
+    return checked, *_lowered_and_raised(source, asked, raised, low_ms, again=asked[1:])
 
 
 def _lowered_and_raised(
-    source: random.Random, asked: tuple[Request, ...], raised: UpdateFeature, low_ms: tuple[int, int]
+    source: random.Random,
+    asked: tuple[Request, ...],
+    raised: UpdateFeature,
+    low_ms: tuple[int, int],
+    again: tuple[Request, ...] = (),
 ) -> Script:
-    """Requests, of which the last lowers a feature; after a time its level is raised again."""
+    """Requests, of which the last lowers a feature; after a time its level is raised again.
+
+    The requests `again` are made once there is a controller, because the first answers may be lost.
+    """
     return (
         ChooseQuorum(fresh_draw(source)),
         *_with_controller_lost(source, *asked),
+        *again,
         Pass(source.randint(*low_ms)),
         # Requested twice, because the first request may be too early for a leader that was just elected.
         *(Request(raised, answered=True) for _ in range(2)),

@@ -98,7 +98,8 @@ def test_a_feature_is_raised_again() -> None:
 def test_a_lossy_downgrade_is_requested_before_a_feature_is_lowered() -> None:
     seen, lossy, low_ms = set(), set(), set()
     for moves in draws("refused-downgrade"):
-        checked, first, lowered, *raised = requests(moves)
+        checked, first, lowered, again, *raised = requests(moves)
+        assert again == lowered, "answers are lost with the controller"
         assert isinstance(first, UpdateFeature)
         assert checked == msgspec.structs.replace(first, validate_only=True)
         assert moves[0] == Request(checked, answered=True), "before the controller is lost"
