@@ -13,6 +13,8 @@ GROUP_GAMBITS: Mapping[str, int] = {
     "isr-and-controller": 1,
 }
 """How often each gambit is drawn while members consume; most of them make a coordinator fail."""
+STATIC_GAMBITS = {**GROUP_GAMBITS, "member-away": 4}
+"""The same for groups of KIP-848's protocol that have static members."""
 GROUP_BROKERS = {"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"}
 """``__consumer_offsets`` has few partitions, and a commit is acknowledged once two replicas have it."""
 SHORT_SESSIONS = {

@@ -20,7 +20,15 @@ from checkers.history.observed import NODE, PARTITIONS, NodeSeen, PartitionAnswe
 from checkers.history.operations import Operation, OperationType
 from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
 from harness.campaigns.admin_lines import admin_line
-from harness.record.events import Event, PhaseBegan, Recorded, RecordsAcknowledged, RunBegan, RunEnded
+from harness.record.events import (
+    Event,
+    PhaseBegan,
+    Recorded,
+    RecordsAcknowledged,
+    RunBegan,
+    RunEnded,
+    StaticMemberSeen,
+)
 
 REFRESH_PER_SECOND = 4
 _COUNTED = (
@@ -218,7 +226,7 @@ class Board:
                 return f"{event.phase}{': ' if event.detail else ''}{event.detail}"
             case Recorded(written):
                 return self._operation_news(event.operation) if _concerns(written) else None
-            case RunEnded() | RecordsAcknowledged():
+            case RunEnded() | RecordsAcknowledged() | StaticMemberSeen():
                 return None
 
     def _countdown(self, name: str) -> str:

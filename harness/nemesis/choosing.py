@@ -1,9 +1,10 @@
 """Chooses the nodes of a gambit, and evaluates the conditions that it waits for; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
+from checkers.evidence.coordinators import OFFSETS_TOPIC, number_of
 from checkers.history.observed import PartitionAnswer
 from harness.faults.cuts import drawn_to
 from harness.faults.partition import takes_part
@@ -26,6 +27,7 @@ from harness.vocabulary.gambits import (
     AlterChosen,
     BeingAdded,
     Choice,
+    ChooseCoordinator,
     ChooseNewcomers,
     ChoosePartition,
     ChooseQuorum,
@@ -82,8 +84,20 @@ class Chosen(msgspec.Struct, frozen=True):
         return found
 
 
-def chosen_now(choice: Choice, snapshot: ClusterSnapshot, chosen: Chosen = Chosen()) -> Chosen | None:  # noqa: B008 - frozen
-    """The result of a choice, given the earlier choices; None if nothing fits now."""
+def chosen_now(
+    choice: Choice,
+    snapshot: ClusterSnapshot,
+    chosen: Chosen = Chosen(),  # noqa: B008 - frozen
+    static_groups: Collection[str] = (),
+) -> Chosen | None:
+    """The result of a choice, given the earlier choices; None if nothing fits now.
+
+    Args:
+        choice: what to choose.
+        snapshot: the current state of the cluster.
+        chosen: what was chosen before.
+        static_groups: ids of the groups that have static members.
+    """
     match choice:
         case ChooseSuccessor():
             state = snapshot.partition(chosen.where)
@@ -98,9 +112,18 @@ def chosen_now(choice: Choice, snapshot: ClusterSnapshot, chosen: Chosen = Chose
             found = {part: node for part, node in nodes.items() if node is not None}
             return Chosen(found, where) if there and len(found) == len(parts) else None
         case ChoosePartition():
-            return _copies(choice, snapshot)
+            return _copies(choice, snapshot, snapshot.partitions)
+        case ChooseCoordinator(draw):
+            places = {coordinating(group, snapshot) for group in static_groups}
+            return _copies(ChoosePartition(draw, OFFSETS_TOPIC), snapshot, places)
         case ChooseQuorum():
             return _quorum(choice, snapshot)
+
+
+def coordinating(group: str, snapshot: ClusterSnapshot) -> Place | None:
+    """The partition whose leader coordinates a group; None if the number of partitions is not known."""
+    count = sum(topic == OFFSETS_TOPIC for topic, _ in snapshot.reported)
+    return (OFFSETS_TOPIC, number_of(group, count)) if count else None
 
 
 def still_leads(chosen: Chosen, snapshot: ClusterSnapshot) -> bool:
@@ -228,12 +251,16 @@ def _of_partition(
     return ConditionState(holds, saw)
 
 
-def _copies(choice: ChoosePartition, snapshot: ClusterSnapshot) -> Chosen | None:
+def _copies(
+    choice: ChoosePartition, snapshot: ClusterSnapshot, places: Collection[Place | None]
+) -> Chosen | None:
+    """A partition among these places, and its replicas."""
     up = set(snapshot.brokers_up)
     fitting = [
         (where, one)
         for where, one in sorted(snapshot.partitions.items(), key=lambda item: item[0])
-        if choice.topic in (None, where[0])
+        if where in places
+        and choice.topic in (None, where[0])
         and len(one.replicas) >= choice.replicas_min
         and _whole(one)
         and up.issuperset(one.replicas)

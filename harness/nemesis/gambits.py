@@ -6,13 +6,16 @@ history records this, and it does not make a run unknown.
 
 import msgspec
 
+from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.history.courses import CHOOSE, ChoiceMade, ChoiceRequested, ConditionAwaited, Planned
 from checkers.history.faults import GambitBegan, GambitEnded
 from checkers.history.operations import OperationType
+from harness.kafka.answers import Place
 from harness.nemesis.background import Background
 from harness.nemesis.choosing import (
     Chosen,
     chosen_now,
+    coordinating,
     fault_at,
     resolved,
     state_of_gambit_condition,
@@ -21,9 +24,11 @@ from harness.nemesis.choosing import (
 from harness.nemesis.conditions import ConditionState
 from harness.nemesis.course import CourseContext
 from harness.nemesis.operator import Operator
+from harness.record.static_members import Away
 from harness.vocabulary.administration import AdminOperation
 from harness.vocabulary.gambits import (
     Choice,
+    ChooseCoordinator,
     ChooseNewcomers,
     ChoosePartition,
     ChooseQuorum,
@@ -34,9 +39,11 @@ from harness.vocabulary.gambits import (
     Given,
     HealAll,
     InjectAll,
+    MemberAway,
     RecordsDeleted,
     Request,
     RequestForChosen,
+    StillAway,
     TopicsRemoved,
     Until,
     WaitAtMost,
@@ -113,7 +120,14 @@ class GambitCourse:
     def _made(self, move: GambitMove, played: "_Played") -> str | None:
         """Make a move; returns the reason why it failed, or None if it succeeded."""
         match move:
-            case ChoosePartition() | ChooseQuorum() | ChooseSuccessor() | ChooseNewcomers() | Given():
+            case (
+                ChoosePartition()
+                | ChooseCoordinator()
+                | ChooseQuorum()
+                | ChooseSuccessor()
+                | ChooseNewcomers()
+                | Given()
+            ):
                 return self._chosen(move, played)
             case InjectAll():
                 return self._injected(move, played)
@@ -173,7 +187,8 @@ class GambitCourse:
             found: list[Chosen] = []
 
             def look() -> ConditionState:
-                found[:] = filter(None, [chosen_now(move, self._context.look(topic), played.chosen)])
+                groups = self._context.tally.members.groups
+                found[:] = filter(None, [chosen_now(move, self._context.look(topic), played.chosen, groups)])
                 return ConditionState(bool(found), None)
 
             self._context.wait_until(look, move.within_ms, _LOOK_PAUSE_S)
@@ -193,6 +208,7 @@ class GambitCourse:
         asked = ConditionAwaited(condition=msgspec.to_builtins(move.condition), within_ms=move.within_ms)
         where = played.chosen.where
         deleted = tally.deleted(where)
+        left = tally.members.away()
 
         def look() -> ConditionState:
             match move.condition:
@@ -202,6 +218,12 @@ class GambitCourse:
                     return _counted(tally.removed - removed, count)
                 case RecordsDeleted():
                     return _counted(tally.deleted(where) - deleted, 1)
+                case MemberAway():
+                    played.away = self._away(where, left)
+                    return _members(played.away)
+                case StillAway():
+                    now = tally.members.away().items()
+                    return _members(dict(now & played.away.items()))
                 case condition:
                     return state_of_gambit_condition(
                         condition, played.chosen, self._context.look(where and where[0])
@@ -209,6 +231,16 @@ class GambitCourse:
 
         seen = self._context.await_recorded(played.name, asked, look, _LOOK_PAUSE_S)
         return None if seen.holds else f"{_kind(move.condition)} was not reached"
+
+    def _away(self, where: Place | None, before: Away) -> Away:
+        """Static members that left since then and are away, of groups whose coordinator leads a partition."""
+        found = dict(self._context.tally.members.away().items() - before.items())
+        if not found:
+            return {}
+        snapshot = self._context.look(OFFSETS_TOPIC)
+        return {
+            member: leaves for member, leaves in found.items() if coordinating(member[0], snapshot) == where
+        }
 
     def _operator(self) -> Operator:
         """A free operator; if all are busy, wait for the one with the oldest request."""
@@ -221,7 +253,11 @@ class GambitCourse:
 
 
 class _Played:
-    """A gambit in progress: its choices, the number of moves made, the names of the faults tried."""
+    """A gambit in progress.
+
+    It has its choices, the number of moves made, the names of the faults tried, and the static members that
+    were away when it waited for one.
+    """
 
     def __init__(self, name: str, gambit: Gambit) -> None:
         self.name = name
@@ -229,10 +265,15 @@ class _Played:
         self.chosen = Chosen()
         self.made = 0
         self.faults: list[str] = []
+        self.away: Away = {}
 
 
 def _counted(number: int, least: int) -> ConditionState:
     return ConditionState(number >= least, number)
+
+
+def _members(away: Away) -> ConditionState:
+    return ConditionState(bool(away), sorted(instance for _, instance in away))
 
 
 def _topic_of(choice: Choice, chosen: Chosen) -> str | None:
@@ -243,6 +284,8 @@ def _topic_of(choice: Choice, chosen: Chosen) -> str | None:
             return topic
         case Given(where=(topic, _)):
             return topic
+        case ChooseCoordinator():
+            return OFFSETS_TOPIC
         case _:
             return None
 

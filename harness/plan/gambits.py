@@ -30,9 +30,11 @@ from harness.plan.gambits_of_controllers import (
     voters_power,
 )
 from harness.plan.gambits_of_epochs import alternating_leaders, held_shrink, lone_epochs
+from harness.plan.gambits_of_groups import member_away
 from harness.plan.gambits_of_registrations import (
     cordoned_broker,
     lowered_feature,
+    refused_downgrade,
     unregistered_broker,
     unregistered_controller,
 )
@@ -84,6 +86,7 @@ from harness.vocabulary.faults import (
 )
 from harness.vocabulary.gambits import (
     AllInSync,
+    Awaited,
     ChoosePartition,
     ChooseQuorum,
     ChooseSuccessor,
@@ -94,6 +97,7 @@ from harness.vocabulary.gambits import (
     InSyncAlone,
     LedBy,
     LedByAnother,
+    MemberAway,
     OutOfSync,
     Part,
     Request,
@@ -109,6 +113,8 @@ _UNANSWERED_MS = (200, 2_500)
 _HELD_MS = (300, 6_000)
 """TCP retransmits after 0.2 s, and doubles this time with each further retransmission."""
 _BLINK_MS = (0, 900)
+_CONDITION_MS: dict[type[Awaited], int] = {AllInSync: 500, MemberAway: 6_000}
+"""How long conditions are about waited for, where that is known; the load decides when a member leaves."""
 
 
 def _all_copies(source: random.Random, _: Topology) -> Script:
@@ -343,6 +349,8 @@ GAMBITS: dict[str, Recipe] = {
     "unregistered-controller": Recipe(unregistered_controller, brokers=1, isolated=True, controllers=3),
     "cordoned-broker": Recipe(cordoned_broker, isolated=True, controllers=3),
     "lowered-feature": Recipe(lowered_feature, brokers=1, isolated=True, controllers=3),
+    "member-away": Recipe(member_away),
+    "refused-downgrade": Recipe(refused_downgrade, brokers=1, isolated=True, controllers=3),
 }
 """Gambits by their names in `RandomSchedule.gambits`."""
 
@@ -365,9 +373,7 @@ def _about_ms(move: GambitMove) -> int:
             return 300 + apart_ms * (len(faults) - 1)
         case HealAll(names, apart_ms):
             return 1_500 + apart_ms * (len(names) - 1)
-        case Until(AllInSync()):
-            return 500
-        case Until() | WaitAtMost():
-            return 1_500
+        case Until(condition) | WaitAtMost(condition):
+            return _CONDITION_MS.get(type(condition), 1_500)
         case _:
             return 100

@@ -1,9 +1,11 @@
-"""Gambits about nodes' registrations, cordoned directories and feature levels, in Kafka 4.4 and newer.
+"""Gambits about nodes' registrations, cordoned directories and feature levels.
 
 They are drawn in the same way as those of `harness.plan.gambits`, which has the table of all gambits.
 """
 
 import random
+
+import msgspec
 
 from checkers.history.requested import UpgradeType
 from harness.plan.gambit_pieces import (
@@ -48,6 +50,16 @@ _LOWERED = (
     (UpdateFeature("group.version", 0, UpgradeType.UNSAFE_DOWNGRADE), 1),
 )
 """Levels to which features are lowered, and the level that each has in a new cluster of 4.4."""
+_BRIEFLY_MS = (500, 2_500)
+_REPORTED_MS = (17_000, 18_000)
+"""More than the 15 s after which the checker requires that every node reports an acknowledged level."""
+_LOWERED_BEFORE = (_LOWERED[0], _LOWERED[0], _LOWERED[2])
+"""The same for a new cluster of 4.3, in which ``share.version`` has no level above 1.
+
+``transaction.version`` is lowered more often: its lower level is not 0, which has code of its own in Kafka.
+"""
+_LOSSY = tuple(UpdateFeature("metadata.version", level, UpgradeType.SAFE_DOWNGRADE) for level in (28, 29))
+"""To 4.2-IV0 and 4.2-IV1: 4.3-IV0, the level of a new cluster of 4.3, changed metadata since."""
 
 
 def unregistered_broker(source: random.Random, topology: Topology) -> Script:
@@ -99,12 +111,44 @@ def cordoned_broker(source: random.Random, topology: Topology) -> Script:
 def lowered_feature(source: random.Random, _: Topology) -> Script:
     """A feature is lowered and raised again, while the active controller fails or not (KIP-584)."""
     lowered, level = source.choice(_LOWERED)
+    asked = (Request(lowered, answered=True),)
+    return _lowered_and_raised(source, asked, UpdateFeature(lowered.feature, level), _BRIEFLY_MS)
+
+
+def refused_downgrade(source: random.Random, _: Topology) -> Script:
+    """``metadata.version`` must not be lowered; another feature is, and is raised again (KIP-584, KIP-778).
+
+    The active controller fails or not.  Half of the time the level stays low for so long that all nodes must
+    report it.
+    """
+    lowered, level = source.choice(_LOWERED_BEFORE)
+    lossy = source.choice(_LOSSY)
+    asked = (Request(lossy, answered=True), Request(lowered, answered=True))
+    raised = UpdateFeature(lowered.feature, level)
+    # Only checked first: the answer to the other request may be lost with the controller.
+    checked = Request(msgspec.structs.replace(lossy, validate_only=True), answered=True)
+    low_ms = source.choice((_BRIEFLY_MS, _REPORTED_MS))
+    return checked, *_lowered_and_raised(source, asked, raised, low_ms, again=asked[1:])
+
+
+def _lowered_and_raised(
+    source: random.Random,
+    asked: tuple[Request, ...],
+    raised: UpdateFeature,
+    low_ms: tuple[int, int],
+    again: tuple[Request, ...] = (),
+) -> Script:
+    """Requests, of which the last lowers a feature; after a time its level is raised again.
+
+    The requests `again` are made once there is a controller, because the first answers may be lost.
+    """
     return (
         ChooseQuorum(fresh_draw(source)),
-        *_with_controller_lost(source, Request(lowered, answered=True)),
-        Pass(source.randint(500, 2_500)),
+        *_with_controller_lost(source, *asked),
+        *again,
+        Pass(source.randint(*low_ms)),
         # Requested twice, because the first request may be too early for a leader that was just elected.
-        *(Request(UpdateFeature(lowered.feature, level), answered=True) for _ in range(2)),
+        *(Request(raised, answered=True) for _ in range(2)),
         Until(AllInSync(), BACK_MS),
     )
 

@@ -60,7 +60,7 @@ _GAMBITS = (
     "gambits-compacted", "gambits-deletions", "gambits-metadata", "gambits-configs",
     "gambits-reassignments", "gambits-copies-power", "gambits-power", "gambits-pipelined",
     "gambits-groups-modern", "gambits-held", "gambits-voters", "gambits-retention",
-    "gambits-epochs",
+    "gambits-epochs", "gambits-features",
 )  # fmt: skip
 _KIPS = (
     "kip-1066-cordoned", "kip-1312-unregister-controller", "kip-195-partitions-added",

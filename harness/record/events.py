@@ -40,6 +40,20 @@ class RecordsAcknowledged(msgspec.Struct, frozen=True):
     records: int
 
 
+class StaticMemberSeen(msgspec.Struct, frozen=True):
+    """A static member of a group (KIP-345) has left for a while, is about to come back, or begins to work.
+
+    Attributes:
+        group: id of the group.
+        instance: the member's instance id.
+        away: whether it has left for a while.
+    """
+
+    group: str
+    instance: str
+    away: bool
+
+
 class RunBegan(msgspec.Struct, frozen=True):
     """The folder of a run was created."""
 
@@ -57,5 +71,5 @@ class RunEnded(msgspec.Struct, frozen=True):
     reproduce: str
 
 
-Event = PhaseBegan | Recorded | RecordsAcknowledged | RunBegan | RunEnded
+Event = PhaseBegan | Recorded | RecordsAcknowledged | StaticMemberSeen | RunBegan | RunEnded
 Listener = Callable[[Event], None]

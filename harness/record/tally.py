@@ -1,4 +1,4 @@
-"""Counts acknowledged records, so that a run can wait for traffic instead of for time."""
+"""Counts what the load got acknowledged, so that a run can wait for traffic instead of for time."""
 
 import threading
 import time
@@ -7,13 +7,19 @@ from collections import Counter
 from checkers.history.operations import Operation, OperationType
 from checkers.history.sends import AnsweredRun
 from checkers.history.transactions import TxnEnded, TxnSendRequested
-from harness.record.events import Event, Recorded, RecordsAcknowledged
+from harness.record.events import Event, Recorded, RecordsAcknowledged, StaticMemberSeen
+from harness.record.static_members import StaticMembers
 
 
 class AcknowledgedCounter:
-    """A listener that counts acknowledged records; safe to share between threads."""
+    """A listener that counts acknowledged records; safe to share between threads.
+
+    Attributes:
+        members: the static members of groups that are away.
+    """
 
     def __init__(self) -> None:
+        self.members = StaticMembers()
         self._changed = threading.Condition()
         self._acked = 0
         self._removed = 0
@@ -46,6 +52,9 @@ class AcknowledgedCounter:
             case Recorded(Operation(f="delete-records", type=OperationType.OK, key=topic, value=below)):
                 with self._changed:
                     self._deleted.update((str(topic), partition) for partition, _ in below)
+                return
+            case StaticMemberSeen():
+                self.members.hear(event)
                 return
             case Recorded(written) if written.f in _ACKNOWLEDGED:
                 acked = _acknowledged(written)

@@ -36,6 +36,20 @@ class ChoosePartition(msgspec.Struct, frozen=True, tag_field="move", tag="choose
     within_ms: Milliseconds = 15_000
 
 
+class ChooseCoordinator(msgspec.Struct, frozen=True, tag_field="move", tag="choose-coordinator"):
+    """Choose the partition whose leader coordinates a group that has static members, all replicas in sync.
+
+    Parts are assigned as by `ChoosePartition`.
+
+    Attributes:
+        draw: decides among these partitions, and among followers.
+        within_ms: how long to wait for such a partition.
+    """
+
+    draw: int
+    within_ms: Milliseconds = 15_000
+
+
 class ChooseQuorum(msgspec.Struct, frozen=True, tag_field="move", tag="choose-quorum"):
     """Choose the quorum's leader as ``controller`` and the other voters as ``voter-1`` and so on.
 
@@ -86,7 +100,7 @@ class Given(msgspec.Struct, frozen=True, tag_field="move", tag="given"):
     within_ms: Milliseconds = 15_000
 
 
-Choice = ChoosePartition | ChooseQuorum | ChooseSuccessor | ChooseNewcomers | Given
+Choice = ChoosePartition | ChooseCoordinator | ChooseQuorum | ChooseSuccessor | ChooseNewcomers | Given
 """Moves that assign parts to nodes."""
 
 
@@ -219,7 +233,18 @@ class RecordsDeleted(msgspec.Struct, frozen=True, tag_field="kind", tag="records
     """A request to delete records of the chosen partition was acknowledged since the wait began."""
 
 
-Awaited = Situational | Acknowledged | TopicsRemoved | RecordsDeleted
+class MemberAway(msgspec.Struct, frozen=True, tag_field="kind", tag="member-away"):
+    """A static member of a group left for a while (KIP-345) since the wait began, and is away.
+
+    The leader of the chosen partition coordinates its group.
+    """
+
+
+class StillAway(msgspec.Struct, frozen=True, tag_field="kind", tag="still-away"):
+    """A member that was away when the last wait for `MemberAway` ended has not begun to come back since."""
+
+
+Awaited = Situational | Acknowledged | TopicsRemoved | RecordsDeleted | MemberAway | StillAway
 """Conditions that a gambit may wait for."""
 
 

@@ -15,6 +15,7 @@ from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.group_opening import Join
 from harness.clients.group_outdated import commit_as, reset_offsets
 from harness.clients.interface import EMBEDDED, ClientKind
+from harness.record.events import StaticMemberSeen
 from harness.vocabulary import GroupsWorkload
 from harness.workloads.consuming import POLL_PAUSE_S
 from harness.workloads.context import REQUEST_MS, WorkloadContext
@@ -34,6 +35,11 @@ _TO_COME = (1_000, 10_000)
 """By how much the future generation exceeds the member's: the group can't have reached it meanwhile."""
 _STALL_S = (0.5, 4.0)
 """How long a member stalls in addition to the time that its group waits."""
+
+AWAY_INTERVAL_S = 6.0
+"""Mean time between two times away of a static member of a group with KIP-848's protocol."""
+AWAY_S = (2.0, 4.0)
+"""How long it stays away: less than its session of 6 s, and long enough for a change of the coordinator."""
 
 GroupsContext = WorkloadContext[GroupsWorkload]
 Reset = Callable[[MemberOptions, Mapping[int, int]], AdminAnswer]
@@ -82,7 +88,10 @@ def options_of(context: GroupsContext, group: int, place: int = 0) -> MemberOpti
 
 
 class MemberWorker(Membered):
-    """A member that reads and commits until stopped, and from time to time leaves or stalls."""
+    """A member that reads and commits until stopped, and from time to time leaves or stalls.
+
+    A static member of a group with KIP-848's protocol also stays away from time to time.
+    """
 
     def __init__(
         self,
@@ -108,9 +117,14 @@ class MemberWorker(Membered):
         self._random_protocols = random.Random(f"protocol {number}")
         self._random_assignors = random.Random(f"assignor {number}")
         self._next_reset_s = time.monotonic() + self._until_reset_s()
+        self._goes_away = self.options.instance is not None and self.options.modern
+        self._random_away = random.Random(f"away {number}")
+        self._next_away_s = time.monotonic() + self._until_away_s()
 
     def work(self) -> None:
         """Read and commit."""
+        if self._goes_away:
+            self._announce(away=False)
         try:
             while not self.stopping.is_set():
                 member = self.joined()
@@ -139,6 +153,9 @@ class MemberWorker(Membered):
         """Poll once, then commit or churn; returns whether this member may continue."""
         if not self.poll_once(member) or not self._repeated() or not self._anticipated() or not self._reset():
             return False
+        if self._goes_away and self.pending and time.monotonic() >= self._next_away_s:
+            self._stay_away()
+            return False
         if self.pending and time.monotonic() >= self._next_churn_s:
             self._next_churn_s = time.monotonic() + self._until_churn_s()
             return self._churn(self._random.choice(CHURNS))
@@ -155,6 +172,20 @@ class MemberWorker(Membered):
         waits_ms = max(self._workload.session_ms, self._workload.poll_interval_ms)
         self.stopping.wait(waits_ms / MS_PER_S + self._random.uniform(*_STALL_S))
         return self._committed_late(membership)
+
+    def _stay_away(self) -> None:
+        """Leave for a while: the group keeps the place of a static member until its session ends (KIP-345).
+
+        The run hears of it, so that a gambit may give the group another coordinator meanwhile.
+        """
+        self.leave()
+        self._announce(away=True)
+        self.stopping.wait(self._random_away.uniform(*AWAY_S))
+        self._announce(away=False)
+        self._next_away_s = time.monotonic() + self._until_away_s()
+
+    def _announce(self, *, away: bool) -> None:
+        self._context.journals.announce(StaticMemberSeen(self.group, str(self.options.instance), away))
 
     def _committed_late(self, membership: Membership | None) -> bool:
         """Commit pending offsets with the old membership; returns whether the outcome is known."""
@@ -192,6 +223,9 @@ class MemberWorker(Membered):
 
     def _until_reset_s(self) -> float:
         return self._random_resets.expovariate(1.0 / RESET_INTERVAL_S)
+
+    def _until_away_s(self) -> float:
+        return self._random_away.expovariate(1.0 / AWAY_INTERVAL_S)
 
     def _until_early_s(self) -> float:
         return self._random_early.expovariate(1.0 / EARLY_INTERVAL_S)

@@ -3,7 +3,7 @@
 from harness.vocabulary import Expectation, GroupsWorkload, Mode, Scenario, Topology, Validity
 from scenarios.exploratory.chaos_java import LIBRARIES
 from scenarios.gambit_schedules import mostly_gambits
-from scenarios.grouping import GROUP_BROKERS, GROUP_GAMBITS, SHORT_SESSIONS
+from scenarios.grouping import GROUP_BROKERS, SHORT_SESSIONS, STATIC_GAMBITS
 
 SCENARIO = Scenario(
     summary="Two groups of Kafka's own client and other libraries, one with KIP-848; coordinators move.",
@@ -12,7 +12,7 @@ SCENARIO = Scenario(
         "background, and shares each group with members that ask in another order. A coordinator that serves "
         "one library well may give the next one a partition too early, or lose a commit of it."
     ),
-    schedule=mostly_gambits(GROUP_GAMBITS),
+    schedule=mostly_gambits(STATIC_GAMBITS),
     topology=Topology(mode=Mode.ISOLATED, config=GROUP_BROKERS | SHORT_SESSIONS),
     workload=GroupsWorkload(
         groups=("group-classic", "group-modern"),

@@ -46,10 +46,12 @@ VOTERS = (
 EPOCHS = ("held-shrink", "lone-epochs", "alternating-leaders", "uncommitted-changes")
 SHARES = ("share-coordinator", "moved-share-coordinator", "moved-leader")
 OPERATIONS = ("unregistered-broker", "unregistered-controller", "cordoned-broker", "lowered-feature")
+MEMBERS = ("member-away",)
+FEATURES = ("refused-downgrade",)
 POWER = ("voters-power", "copies-power", "eligible-again")
 ELSEWHERE = {
     *CLEANING, *DELETIONS, *TRANSACTIONS, *POWER, *MOVES, *PIPELINED, *METADATA, *VOTERS, *EPOCHS,
-    *OPERATIONS, *SHARES,
+    *OPERATIONS, *SHARES, *MEMBERS, *FEATURES,
     "group-coordinator",
 }  # fmt: skip
 """Those that need another workload, more nodes, or disks of their own."""
@@ -79,10 +81,11 @@ SENDING = ("held-requests", "held-sends", "lossy-sends", "lost-answers")
 """Their faults are proven by what clients send meanwhile."""
 LOADED = ("cut-off-leader",)
 """Its shortest draw may be over before clients have sent as much as a run asks for."""
-DRAWN = {"held-follower": 11} | dict.fromkeys((*ELECTING, *SENDING, *LOADED), 7)
+DRAWN = {"held-follower": 11, "refused-downgrade": 3} | dict.fromkeys((*ELECTING, *SENDING, *LOADED), 7)
 """Draws of those that are not played as short as they can be.
 
-Of the first one the follower is held for little longer than its proof takes, and stays in sync.
+Of the first one the follower is held for little longer than its proof takes, and stays in sync.  The second
+one has a fault.
 """
 NEVER_NS = 2**63 - 1
 
@@ -144,6 +147,7 @@ def test_a_run_stands_for_another_scenario_of_the_same_cluster_and_load(name: st
     [
         ("exploratory/gambits", (*EARLIER, *(kind for kind in OTHERS if kind not in EARLIER))),
         pytest.param("exploratory/gambits-offsets", ("group-coordinator",), marks=pytest.mark.long),
+        pytest.param("exploratory/gambits-groups-modern", MEMBERS, marks=pytest.mark.long),
         ("exploratory/gambits-txn", TRANSACTIONS),
         pytest.param("exploratory/gambits-power", POWER, marks=pytest.mark.long),
         pytest.param("exploratory/gambits-reassignments", MOVES, marks=pytest.mark.long),
@@ -151,6 +155,7 @@ def test_a_run_stands_for_another_scenario_of_the_same_cluster_and_load(name: st
         pytest.param("exploratory/gambits-metadata", METADATA, marks=pytest.mark.long),
         pytest.param("exploratory/gambits-deletions", DELETIONS, marks=pytest.mark.long),
         ("exploratory/gambits-voters", VOTERS),
+        pytest.param("exploratory/gambits-features", FEATURES, marks=pytest.mark.long),
         pytest.param("exploratory/gambits-operations", OPERATIONS, marks=pytest.mark.long),
         pytest.param("exploratory/gambits-share", SHARES, marks=pytest.mark.long),
         pytest.param("exploratory/gambits-epochs", EPOCHS, marks=pytest.mark.long),

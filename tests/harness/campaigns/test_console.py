@@ -13,7 +13,15 @@ from checkers.history.polls import Isolation, Polled
 from checkers.history.quorum import LeaderSeen, QuorumSeen
 from checkers.verdict.verdict import Validity, Verdict
 from harness.campaigns.console import Board, LineConsole, LiveConsole, console_for
-from harness.record.events import Event, PhaseBegan, Recorded, RecordsAcknowledged, RunBegan, RunEnded
+from harness.record.events import (
+    Event,
+    PhaseBegan,
+    Recorded,
+    RecordsAcknowledged,
+    RunBegan,
+    RunEnded,
+    StaticMemberSeen,
+)
 
 OK, INFO = OperationType.OK, OperationType.INFO
 CUT = {"kind": "partition", "spec": {"pattern": "halves"}, "targets": ("n1",)}
@@ -124,6 +132,8 @@ def test_operations_of_every_workload_are_counted(monkeypatch: pytest.MonkeyPatc
         board.take(recorded_event(OK, f))
     for records in (300, 200):
         board.take(RecordsAcknowledged(records))
+    board.take(StaticMemberSeen("g", "g-0", away=True))
+    assert board.news(StaticMemberSeen("g", "g-0", away=True)) is None
     rows = dict(board.rows())
     assert rows["phase"] == "load  4 of 45 s  (10 s in total)"
     assert rows["share-poll"] == "ok 1  fail 0  info 0  (0 ok/s)"

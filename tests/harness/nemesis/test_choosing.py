@@ -11,6 +11,7 @@ from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis.choosing import (
     Chosen,
     chosen_now,
+    coordinating,
     fault_at,
     member_of,
     resolved,
@@ -25,6 +26,7 @@ from harness.vocabulary import (
     AlterTopic,
     Among,
     BeingAdded,
+    ChooseCoordinator,
     ChooseNewcomers,
     ChoosePartition,
     ChooseQuorum,
@@ -223,6 +225,43 @@ def test_a_quorum_that_is_led_has_a_high_watermark() -> None:
 def test_a_part_that_nobody_has_is_reported() -> None:
     with pytest.raises(LookupError, match="no node is follower-7"):
         state_of_gambit_condition(LedBy("follower-7"), CHOSEN, snapshot(SHRUNK))
+
+
+OFFSETS = "__consumer_offsets"
+GROUP = "group-confluent-kafka"
+
+
+def coordinators(leaders: dict[int, int]) -> ClusterSnapshot:
+    """Partitions of the offsets topic by their leaders, and one of the workload."""
+    states = {
+        (OFFSETS, number): partition(number, leader, (1, 2, 3), (1, 2, 3))
+        for number, leader in leaders.items()
+    }
+    return ClusterSnapshot(NODES, reported_by_one_broker({("t", 0): WHOLE, **states}))
+
+
+def test_the_coordinator_of_a_group_with_static_members_is_chosen() -> None:
+    cluster = coordinators(dict.fromkeys(range(6), 3))
+    place = coordinating(GROUP, cluster)
+    assert place is not None
+    found = [chosen_now(ChooseCoordinator(draw), cluster, static_groups={GROUP}) for draw in range(9)]
+    assert {one and one.where for one in found} == {place}
+    assert named(chosen_now(ChooseCoordinator(0), cluster, static_groups=[GROUP])) == {
+        "leader": "b3",
+        "follower-1": "b1",
+        "follower-2": "b2",
+    }
+    both = [chosen_now(ChooseCoordinator(draw), cluster, static_groups={GROUP, "b"}) for draw in range(9)]
+    assert {one and one.where for one in both} == {place, coordinating("b", cluster)}
+
+
+def test_no_coordinator_is_chosen_of_no_group_or_while_it_is_not_in_sync() -> None:
+    cluster = coordinators(dict.fromkeys(range(6), 3))
+    assert chosen_now(ChooseCoordinator(0), cluster) is None
+    assert chosen_now(ChooseCoordinator(0), snapshot(WHOLE), static_groups={GROUP}) is None
+    assert coordinating(GROUP, snapshot(WHOLE)) is None
+    leaderless = coordinators(dict.fromkeys(range(6), -1))
+    assert chosen_now(ChooseCoordinator(0), leaderless, static_groups={GROUP}) is None
 
 
 def test_later_choices_add_to_earlier_ones() -> None:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from checkers.evidence.coordinators import OFFSETS_TOPIC, number_of
 from checkers.history.observed import PartitionAnswer
 from checkers.history.operations import Operation, OperationType
 from harness.kafka.snapshot import ClusterSnapshot
@@ -14,7 +15,7 @@ from harness.nemesis.course import CourseContext
 from harness.nemesis.gambits import GambitCourse
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.operator import Operator, Performed
-from harness.record.events import Recorded
+from harness.record.events import Recorded, StaticMemberSeen
 from harness.record.journal import Clock, Journals, Recorder
 from harness.record.tally import AcknowledgedCounter
 from harness.vocabulary import (
@@ -23,6 +24,7 @@ from harness.vocabulary import (
     AllInSync,
     AlterChosen,
     AlterTopic,
+    ChooseCoordinator,
     ChooseNewcomers,
     ChoosePartition,
     ChooseSuccessor,
@@ -38,6 +40,7 @@ from harness.vocabulary import (
     InjectAll,
     Kill,
     LedByAnother,
+    MemberAway,
     Mode,
     Partition,
     Pass,
@@ -46,6 +49,7 @@ from harness.vocabulary import (
     RecordsDeleted,
     Request,
     RequestForChosen,
+    StillAway,
     TopicsRemoved,
     Topology,
     Until,
@@ -82,6 +86,7 @@ class Bench:
         self.asked_for: list[AdminOperation] = []
         self.tally = AcknowledgedCounter()
         self.deleting: list[tuple[tuple[str, int], float]] = []
+        self.offsets_partitions = 0
 
     def inject_in_parallel(self, gambit: str, faults: Mapping[str, Fault], apart_ms: int) -> bool:
         self.done += [
@@ -109,7 +114,8 @@ class Bench:
     def look(self, beside: str | None = None) -> ClusterSnapshot:
         self.looked.append(beside)
         state = PartitionAnswer(0, self.leader, 4, (1, 2, 3), (1, 2, 3), None)
-        return ClusterSnapshot(NODES, {("t", 0): (state,)})
+        places = [("t", 0), *((OFFSETS_TOPIC, number) for number in range(self.offsets_partitions))]
+        return ClusterSnapshot(NODES, dict.fromkeys(places, (state,)))
 
     def play(self, *moves: GambitMove, until_ns: int = LATER_NS) -> Operation:
         journals = Journals(self.folder, "run", Clock())
@@ -342,6 +348,103 @@ def test_an_answer_that_matters_is_waited_for(bench: Bench) -> None:
     bench.asking, bench.look = answer, look_on  # type: ignore[method-assign]
     asked = Request(ElectLeaders(ElectionType.PREFERRED), answered=True)
     assert bench.play(asked, CHOOSE).type is OK
+
+
+COORDINATOR = ChooseCoordinator(0, within_ms=0)
+LEFT = Until(MemberAway(), 0)
+STILL = Until(StillAway(), 0)
+GROUP = "group-confluent-kafka"
+
+
+def member(*, away: bool, group: str = GROUP) -> StaticMemberSeen:
+    return StaticMemberSeen(group, f"{group}-0", away)
+
+
+@pytest.fixture
+def grouped(bench: Bench) -> Bench:
+    """A bench whose load has a static member."""
+    bench.offsets_partitions = 6
+    bench.tally.hear(member(away=False))
+    return bench
+
+
+def coming_and_going(bench: Bench, *moves: GambitMove) -> Operation:
+    """Play moves while the member leaves and comes back all the time."""
+    over = threading.Event()
+
+    def come_and_go() -> None:
+        while not over.is_set():
+            bench.tally.hear(member(away=False))
+            bench.tally.hear(member(away=True))
+            over.wait(0.2)
+
+    going = threading.Thread(target=come_and_go)
+    going.start()
+    try:
+        return bench.play(*moves)
+    finally:
+        over.set()
+        going.join()
+
+
+def test_the_coordinator_of_a_static_member_is_chosen(grouped: Bench) -> None:
+    assert grouped.play(COORDINATOR).type is OK
+    (chosen, _) = grouped.completions()
+    assert chosen.value["where"] == [OFFSETS_TOPIC, number_of(GROUP, 6)]
+    assert chosen.value["parts"] == {"leader": "b1", "follower-1": "b2", "follower-2": "b3"}
+    assert grouped.looked == [OFFSETS_TOPIC]
+
+
+def test_without_static_members_there_is_no_coordinator_to_choose(bench: Bench) -> None:
+    bench.offsets_partitions = 6
+    assert bench.play(COORDINATOR).error == "move 1, choose-coordinator: nothing fits"
+
+
+def test_a_member_that_leaves_is_waited_for(grouped: Bench) -> None:
+    ended = coming_and_going(grouped, COORDINATOR, Until(MemberAway(), 60_000))
+    assert ended.type is OK
+    waited = grouped.completions()[1]
+    assert (waited.f, waited.type, waited.value["saw"]) == ("await", OK, [f"{GROUP}-0"])
+
+
+def test_a_member_that_left_before_the_waiting_does_not_count(grouped: Bench) -> None:
+    grouped.tally.hear(member(away=True))
+    ended = grouped.play(COORDINATOR, LEFT)
+    assert ended.error == "move 2, until: member-away was not reached"
+
+
+def test_a_member_of_a_group_with_another_coordinator_does_not_count(grouped: Bench) -> None:
+    other = next(name for name in "abcdef" if number_of(name, 6) != number_of(GROUP, 6))
+    where = (OFFSETS_TOPIC, number_of(other, 6))
+    ended = coming_and_going(
+        grouped, Given({"leader": broker(1)}, where, within_ms=0), Until(MemberAway(), 1_000)
+    )
+    assert ended.error == "move 2, until: member-away was not reached"
+
+
+def test_a_member_that_comes_back_too_early_ends_it(grouped: Bench) -> None:
+    """What is asked for takes so long that the member comes back meanwhile."""
+    leaves = threading.Timer(0.1, lambda: grouped.tally.hear(member(away=True)))
+    grouped.asking = lambda: grouped.tally.hear(member(away=False))
+    leaves.start()
+    answered = Request(ElectLeaders(ElectionType.PREFERRED), answered=True)
+    ended = grouped.play(COORDINATOR, Until(MemberAway(), 60_000), STILL, answered, STILL)
+    assert ended.error == "move 5, until: still-away was not reached"
+    leaves.join()
+
+
+def test_a_member_that_left_once_more_is_another_case(grouped: Bench) -> None:
+    def again() -> None:
+        grouped.tally.hear(member(away=False))
+        grouped.tally.hear(member(away=True))
+
+    leaves = threading.Timer(0.1, lambda: grouped.tally.hear(member(away=True)))
+    grouped.asking = again
+    leaves.start()
+    answered = Request(ElectLeaders(ElectionType.PREFERRED), answered=True)
+    ended = grouped.play(COORDINATOR, Until(MemberAway(), 60_000), answered, STILL)
+    assert ended.error == "move 4, until: still-away was not reached"
+    leaves.join()
 
 
 def test_an_operator_that_dies_is_reported(bench: Bench) -> None:

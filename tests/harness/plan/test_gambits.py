@@ -36,6 +36,7 @@ from harness.vocabulary import (
     AlterChosen,
     Among,
     BeingAdded,
+    ChooseCoordinator,
     ChooseNewcomers,
     ChoosePartition,
     ChooseQuorum,
@@ -97,6 +98,7 @@ OFTEN_WITHOUT_FAULTS = {
     "lowered-feature",
     "moved-leader",
     "moved-share-coordinator",
+    "refused-downgrade",
     "unregistered-controller",
 }
 """Gambits that are requests to an administrator; some of their draws have faults too."""
@@ -180,7 +182,7 @@ def test_a_script_can_be_played_as_it_is_written(seed: int, kind: str) -> None:
 
 def _parts_of(move: GambitMove) -> set[str]:
     match move:
-        case ChoosePartition():
+        case ChoosePartition() | ChooseCoordinator():
             return REPLICAS
         case ChooseQuorum():
             return QUORUM

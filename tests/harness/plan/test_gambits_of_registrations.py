@@ -2,6 +2,7 @@
 
 import random
 
+import msgspec
 import pytest
 
 from harness.plan.gambits import GAMBITS, drawn_gambit
@@ -11,15 +12,23 @@ from harness.vocabulary import (
     HealAll,
     InjectAll,
     Mode,
+    Pass,
     Request,
     Topology,
     UnregisterBroker,
     UnregisterController,
     UpdateFeature,
+    UpgradeType,
 )
 
 ISOLATED = Topology(mode=Mode.ISOLATED, brokers=4)
-KINDS = ("unregistered-broker", "unregistered-controller", "cordoned-broker", "lowered-feature")
+KINDS = (
+    "unregistered-broker",
+    "unregistered-controller",
+    "cordoned-broker",
+    "lowered-feature",
+    "refused-downgrade",
+)
 
 
 def draws(kind: str) -> list[tuple[GambitMove, ...]]:
@@ -84,3 +93,23 @@ def test_a_feature_is_raised_again() -> None:
         assert raised == [UpdateFeature(lowered.feature, lowered.level + 1)] * 2
         seen.add(lowered.feature)
     assert seen == {"transaction.version", "share.version", "group.version"}
+
+
+def test_a_lossy_downgrade_is_requested_before_a_feature_is_lowered() -> None:
+    seen, lossy, low_ms = set(), set(), set()
+    for moves in draws("refused-downgrade"):
+        checked, first, lowered, again, *raised = requests(moves)
+        assert again == lowered, "answers are lost with the controller"
+        assert isinstance(first, UpdateFeature)
+        assert checked == msgspec.structs.replace(first, validate_only=True)
+        assert moves[0] == Request(checked, answered=True), "before the controller is lost"
+        assert (first.feature, first.upgrade_type) == ("metadata.version", UpgradeType.SAFE_DOWNGRADE)
+        assert isinstance(lowered, UpdateFeature)
+        assert lowered.level is not None
+        assert raised == [UpdateFeature(lowered.feature, lowered.level + 1)] * 2
+        seen.add(lowered.feature)
+        lossy.add(first.level)
+        low_ms.add([move.ms for move in moves if isinstance(move, Pass)][-1] > 15_000)
+    assert seen == {"transaction.version", "group.version"}
+    assert lossy == {28, 29}
+    assert low_ms == {False, True}, "nodes must report a level 15 s after it was acknowledged"

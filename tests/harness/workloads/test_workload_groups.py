@@ -13,6 +13,7 @@ from checkers.history.operations import Operation, OperationType
 from harness.clients.administrator import AdminAnswer
 from harness.clients.group import Assigned, GroupMember, MemberOptions, PolledRecords
 from harness.clients.interface import EMBEDDED, ClientFailedError, ClientKind, ReadError
+from harness.record.events import Event, StaticMemberSeen
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import GroupsWorkload
 from harness.workloads import groups, groups_drain, groups_member
@@ -90,6 +91,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
     monkeypatch.setattr(groups, "_STALL_S", (0.0, 0.001))
     monkeypatch.setattr(groups, "EARLY_INTERVAL_S", NEVER_S)
     monkeypatch.setattr(groups, "RESET_INTERVAL_S", NEVER_S)
+    monkeypatch.setattr(groups, "AWAY_INTERVAL_S", NEVER_S)
     made: list[Bench] = []
 
     def bench(workload: GroupsWorkload = CALM) -> Bench:
@@ -549,3 +551,38 @@ def test_some_members_of_modern_groups_are_static(make: Make) -> None:
     names = [options_of(context, 1, place).instance for place in range(3)]
     assert names == ["group-confluent-kafka-0", None, None]
     assert options_of(context, 0).instance is None, "a classic group"
+
+
+STATIC = msgspec.structs.replace(CALM, modern=("group-confluent-kafka",), instances=1)
+
+
+def test_a_static_member_stays_away_and_tells_the_run(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "AWAY_INTERVAL_S", 0.0001)
+    monkeypatch.setattr(groups, "AWAY_S", (0.0, 0.001))
+    monkeypatch.setattr(groups, "COMMIT_SHARE", 0.0)
+    bench = make(STATIC)
+    heard: list[tuple[StaticMemberSeen, int]] = []
+
+    def hear(event: Event) -> None:
+        if isinstance(event, StaticMemberSeen):
+            heard.append((event, bench.group.closed))
+
+    monkeypatch.setattr(bench.journals, "_listener", hear)
+    bench.work(index=STATIC.members, enough=lambda: bench.group.closed >= 3)
+    seen = [event for event, _ in heard]
+    assert {(event.group, event.instance) for event in seen} == {
+        ("group-confluent-kafka", "group-confluent-kafka-0")
+    }
+    assert [event.away for event in seen[:5]] == [False, True, False, True, False]
+    assert [closed for event, closed in heard if event.away][:2] == [1, 2], "it has left before it says so"
+    assert {options.instance for options in bench.group.joined} == {"group-confluent-kafka-0"}
+
+
+def test_no_other_member_stays_away(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "AWAY_INTERVAL_S", 0.0001)
+    bench = make(STATIC)
+    heard: list[Event] = []
+    monkeypatch.setattr(bench.journals, "_listener", heard.append)
+    bench.work(index=STATIC.members + 1)
+    bench.work(index=0)
+    assert [event for event in heard if isinstance(event, StaticMemberSeen)] == []
