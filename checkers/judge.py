@@ -92,22 +92,23 @@ def verdict_of(results: Sequence[CheckerResult], setup: Setup | None) -> Verdict
             expected,
             expected_anomalies,
         ),
-        reasons=_in_order([reason for result in results for reason in _reasons_of(result)], validity),
+        reasons=_in_order(reason for result in results for reason in _reasons_of(result)),
     )
 
 
 class _Reason(NamedTuple):
-    """Why a result is not valid, and whether that is a failure of the harness."""
+    """Why a result is not valid, and its rank among the reasons of a verdict."""
 
     sentence: str
-    of_harness: bool = False
+    rank: int
 
 
-def _in_order(reasons: Sequence[_Reason], validity: Validity) -> tuple[str, ...]:
-    """Reasons of a verdict; if it is unknown, failures of the harness come first: they cause most others."""
-    if validity is Validity.UNKNOWN:
-        reasons = sorted(reasons, key=lambda reason: not reason.of_harness)
-    return tuple(reason.sentence for reason in reasons)
+_ANOMALY, _OF_HARNESS, _DOUBT = range(3)
+
+
+def _in_order(reasons: Iterable[_Reason]) -> tuple[str, ...]:
+    """Reasons of a verdict: anomalies, then failures of the harness, because they cause most doubts."""
+    return tuple(reason.sentence for reason in sorted(reasons, key=lambda reason: reason.rank))
 
 
 def combined(validities: Iterable[Validity]) -> Validity:
@@ -220,13 +221,13 @@ def reasons_of(result: CheckerResult) -> Iterator[str]:
 
 
 def _reasons_of(result: CheckerResult) -> Iterator[_Reason]:
-    yield from map(_Reason, anomaly_reasons(result))
+    yield from (_Reason(sentence, _ANOMALY) for sentence in anomaly_reasons(result))
     if result.unknown_because is not None:
-        yield _Reason(f"{result.checker}: {result.unknown_because}.")
+        yield _Reason(f"{result.checker}: {result.unknown_because}.", _DOUBT)
     for unmet in result.assumptions:
         if not unmet.met:
             sentence = f"{result.checker}: {unmet.name}: {unmet.expected}; found {unmet.observed}."
-            yield _Reason(sentence, of_harness=unmet.name == LASTED)
+            yield _Reason(sentence, _OF_HARNESS if unmet.name == LASTED else _DOUBT)
 
 
 def anomaly_reasons(result: CheckerResult) -> Iterator[str]:

@@ -120,5 +120,6 @@ def _encoded(runs: Iterable[RecordedRun]) -> bytes:
 
 def _weight(run: RunOutcome, plan: RunPlan) -> int:
     if run.outcome in _DECIDED:
-        return 2 if by_now(run, plan).as_expected else 3
+        now = by_now(run, plan)
+        return 1 if now.undecided else 2 if now.as_expected else 3
     return int(run.outcome is Outcome.UNKNOWN)

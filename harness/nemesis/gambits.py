@@ -234,10 +234,9 @@ class GambitCourse:
 
     def _away(self, where: Place | None, before: Away) -> Away:
         """Static members that left since then and are away, of groups whose coordinator leads a partition."""
-        found = dict(self._context.tally.members.away().items() - before.items())
-        if not found:
-            return {}
+        # Also looked at if nobody is away: it raises if the load has died.
         snapshot = self._context.look(OFFSETS_TOPIC)
+        found = dict(self._context.tally.members.away().items() - before.items())
         return {
             member: leaves for member, leaves in found.items() if coordinating(member[0], snapshot) == where
         }

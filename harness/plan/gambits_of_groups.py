@@ -28,7 +28,7 @@ from harness.vocabulary.moves import Pass
 from harness.vocabulary.topology import Topology
 
 _LEFT = Until(MemberAway(), 25_000)
-"""A static member leaves about every ten seconds, and later if its group rebalances."""
+"""A static member leaves every ten seconds on average, and less often if its group rebalances."""
 _AT_ONCE_MS = 1_000
 _STILL_AWAY = Until(StillAway(), 0)
 _GONE = Until(LedByAnother(("leader",)), SEVERAL_S_MS)

@@ -56,7 +56,8 @@ _REPORTED_MS = (17_000, 18_000)
 _LOWERED_BEFORE = (_LOWERED[0], _LOWERED[0], _LOWERED[2])
 """The same for a new cluster of 4.3, in which ``share.version`` has no level above 1.
 
-``transaction.version`` is lowered more often: its lower level is not 0, which has code of its own in Kafka.
+``transaction.version`` is lowered more often, because its lower level is not 0, for which Kafka has other
+code.
 """
 _LOSSY = tuple(UpdateFeature("metadata.version", level, UpgradeType.SAFE_DOWNGRADE) for level in (28, 29))
 """To 4.2-IV0 and 4.2-IV1: 4.3-IV0, the level of a new cluster of 4.3, changed metadata since."""

@@ -275,8 +275,8 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
             may use kafka-python, and brokers must be configured as for `modern`.
         static: groups whose members are static (KIP-345): a member that comes back has its old instance id.
             The last member, which drains the group, has the first one's.
-        instances: how many members of each modern group, the first ones, are static as well.  Static members
-            of these groups leave for a few seconds from time to time.
+        instances: how many members of each modern group, the first ones, are static as well.  These also
+            leave for a few seconds from time to time.
         assignors: server-side assignors, one of which a member of KIP-848's protocol draws whenever it joins.
         offered: eager client-side assignors that each classic member of a mixed group offers, in an order
             that it draws whenever it joins; a classic group uses one that all members offer.

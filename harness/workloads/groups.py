@@ -37,7 +37,7 @@ _STALL_S = (0.5, 4.0)
 """How long a member stalls in addition to the time that its group waits."""
 
 AWAY_INTERVAL_S = 6.0
-"""Mean time between two times away of a static member of a group with KIP-848's protocol."""
+"""Mean time between two times away of a static member of a modern group."""
 AWAY_S = (2.0, 4.0)
 """How long it stays away: less than its session of 6 s, and long enough for a change of the coordinator."""
 
@@ -90,7 +90,7 @@ def options_of(context: GroupsContext, group: int, place: int = 0) -> MemberOpti
 class MemberWorker(Membered):
     """A member that reads and commits until stopped, and from time to time leaves or stalls.
 
-    A static member of a group with KIP-848's protocol also stays away from time to time.
+    Those that `GroupsWorkload.instances` makes static also stay away from time to time.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class MemberWorker(Membered):
         self._random_protocols = random.Random(f"protocol {number}")
         self._random_assignors = random.Random(f"assignor {number}")
         self._next_reset_s = time.monotonic() + self._until_reset_s()
-        self._goes_away = self.options.instance is not None and self.options.modern
+        self._goes_away = self.group in workload.modern and place < workload.instances
         self._random_away = random.Random(f"away {number}")
         self._next_away_s = time.monotonic() + self._until_away_s()
 
@@ -178,10 +178,10 @@ class MemberWorker(Membered):
 
         The run hears of it, so that a gambit may give the group another coordinator meanwhile.
         """
-        self.leave()
-        self._announce(away=True)
-        self.stopping.wait(self._random_away.uniform(*AWAY_S))
-        self._announce(away=False)
+        if self.leave():
+            self._announce(away=True)
+            self.stopping.wait(self._random_away.uniform(*AWAY_S))
+            self._announce(away=False)
         self._next_away_s = time.monotonic() + self._until_away_s()
 
     def _announce(self, *, away: bool) -> None:

@@ -146,7 +146,7 @@ class Membered(Worker):
         self._recorder.complete(answer.outcome, value, answer.error)
         return answer.outcome
 
-    def leave(self) -> None:
-        """Close the member."""
+    def leave(self) -> bool:
+        """Close the member; returns whether it has ended."""
         member, self._member = self._member, None
-        self.dismiss(member)
+        return self.dismiss(member)

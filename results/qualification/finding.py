@@ -130,7 +130,7 @@ def _found(
 ) -> CandidateAnomaly:
     here = [r for r in runs if (r.planned.scenario, r.planned.mode) == (place.scenario, place.mode)]
     sides = [
-        [run for run in of_role(here, role) if run.judged]
+        [run for run in of_role(here, role) if run.judged and not _may_show(run, place.id)]
         for role in (QualificationRole.CANDIDATE, QualificationRole.BASELINE)
     ]
     counts = [sum(_shows(run, place.id) for run in side) for side in sides]
@@ -162,6 +162,11 @@ def _found(
 
 def _shows(run: QualificationRun, anomaly_id: str) -> bool:
     return any(anomaly.id == anomaly_id for anomaly in run.sightings)
+
+
+def _may_show(run: QualificationRun, anomaly_id: str) -> bool:
+    """Whether it is unknown of a run without an illegal anomaly of this name whether it has one."""
+    return bool(run.outcome) and anomaly_id in run.outcome.open_anomalies and not _shows(run, anomaly_id)
 
 
 def _standing(

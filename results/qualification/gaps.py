@@ -66,7 +66,7 @@ def _without_verdict(runs: Sequence[QualificationRun]) -> Iterator[str]:
         made = [run for run in outcomes(of_role(runs, role)) if not left_open(run)]
         troubles = {
             "with verdict unknown": [run for run in made if run.outcome is Outcome.UNKNOWN],
-            "invalid as its scenario accepts, but not decided in all": [run for run in made if run.undecided],
+            "with accepted anomalies, and with doubts about others": [run for run in made if run.undecided],
             "that failed": [run for run in made if run.outcome is Outcome.FAILED],
         }
         for word, troubled in troubles.items():

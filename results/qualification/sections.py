@@ -178,7 +178,10 @@ def _undecided(result: Qualification) -> Section:
         (one.role, f"{one.count:,} of {one.of:,}", f"{percent(one.low)} to {percent(one.high)}")
         for one in result.undecided
     )
-    lead = "Runs without a result: the verdict is unknown, or the harness failed."
+    lead = (
+        "Runs without a result: the verdict is unknown, the harness failed, or there are only accepted "
+        "anomalies and not everything else was decided."
+    )
     head = ("side", ">runs", ">95 %")
     return Section("Runs without a verdict", lead if rows else "", head, rows, _flakes(result.runs))
 

@@ -77,6 +77,7 @@ class BugRun(msgspec.Struct, frozen=True, kw_only=True):
         run_ms: time from the start of the run to its last operation.
         why: why it is unknown or failed.
         judged_again: whether another commit gave the verdict than the one that recorded it; None if unknown.
+        accepted: ids that the scenario accepts without the bug in a run with these anomalies.
     """
 
     number: int
@@ -90,6 +91,7 @@ class BugRun(msgspec.Struct, frozen=True, kw_only=True):
     run_ms: int = 0
     why: str = ""
     judged_again: bool | None = None
+    accepted: tuple[str, ...] = ()
 
     def held_to(self, anomalies: Collection[str], accepted: Accepted) -> "BugRun":
         """The run with its ending corrected.
@@ -103,10 +105,12 @@ class BugRun(msgspec.Struct, frozen=True, kw_only=True):
         if self.ending not in (BugOutcome.SEEN, BugOutcome.ACCEPTED, BugOutcome.OTHERWISE):
             return self
         found = frozenset(one.id for one in self.found)
+        permitted = accepted_with(found, *accepted)
         shown = found.intersection(anomalies)
-        telling = shown.difference(accepted_with(found, *accepted))
         ending = BugOutcome.ACCEPTED if shown else BugOutcome.OTHERWISE
-        return msgspec.structs.replace(self, ending=BugOutcome.SEEN if telling else ending)
+        if shown.difference(permitted):
+            ending = BugOutcome.SEEN
+        return msgspec.structs.replace(self, ending=ending, accepted=permitted)
 
 
 class ControlRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,7 +178,8 @@ class MeasuredBug(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def first(self) -> TimedAnomaly | None:
         """The anomaly by which it was seen first."""
-        found = (one for trial in self.trials if trial.ending is BugOutcome.SEEN for one in trial.found)
+        seen = (trial for trial in self.trials if trial.ending is BugOutcome.SEEN)
+        found = (one for trial in seen for one in trial.found if one.id not in trial.accepted)
         return next((one for one in found if one.id in self.anomalies), None)
 
     @property

@@ -204,7 +204,8 @@ def controls_of(result: Sensitivity) -> Section:
 def _control_rows(one: ControlRun) -> Iterator[tuple[str, ...]]:
     if one.outcome not in (Outcome.VALID, None):
         outcome: str = f"{one.outcome}, as its scenario allows" if one.allowed else one.outcome
-        what = ", ".join(one.anomalies) or one.why
+        found = () if one.outcome is Outcome.UNKNOWN else one.anomalies
+        what = ", ".join(found) or one.why
         if one.cause:
             outcome, what = "invalid, by a bug of Kafka", f"{what}: {one.cause}"
         yield one.scenario, one.mode, outcome, what, one.command

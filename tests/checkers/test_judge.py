@@ -96,7 +96,7 @@ def test_what_hit_the_harness_is_the_first_reason_why_nobody_knows(
     verdict = verdict_of(results, None)
     assert verdict.validity is (INVALID if red else UNKNOWN)
     assert [reason.split(":")[0] for reason in verdict.reasons] == (
-        ["log", "log", "assumptions"] if red else ["assumptions", "log"]
+        ["log", "assumptions", "log"] if red else ["assumptions", "log"]
     )
 
 

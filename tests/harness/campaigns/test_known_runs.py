@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from checkers.verdict.verdict import Validity, Verdict, result_of
+from harness.campaigns.known_record import KnownRecord
 from harness.campaigns.known_runs import KnownRuns, by_now, differences, known_runs
 from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.plan.planning import RunOptions, RunPlan, plan_run
@@ -128,6 +129,18 @@ def test_an_accepted_anomaly_is_expected_only_if_all_else_was_decided() -> None:
     assert (doubtful.as_expected, doubtful.undecided) == (False, True)
     other = by_now(replace(doubtful, illegal=("lost-write",)), share)
     assert (other.as_expected, other.undecided) == (False, False)
+
+
+def test_a_run_that_was_not_decided_in_all_replaces_no_decided_one_in_the_record() -> None:
+    share = plan(scenario="exploratory/share")
+    found = RunOutcome(folder="f", outcome=Outcome.INVALID, illegal=("share-state-initialised-again",))
+    doubtful = replace(found, folder="g", reasons=("log: there was no final read.",))
+    strange = replace(found, folder="h", illegal=("lost-write",))
+    record = KnownRecord(None)
+    counted = [
+        record.add({1: share}, {1: run})[1].folder for run in (doubtful, found, doubtful, strange, doubtful)
+    ]
+    assert counted == ["g", "f", "f", "h", "h"]
 
 
 def test_what_may_be_permitted_is_compared_with_what_is_expected_now() -> None:

@@ -387,6 +387,18 @@ def coming_and_going(bench: Bench, *moves: GambitMove) -> Operation:
         going.join()
 
 
+def leaving_during_the_wait(bench: Bench) -> None:
+    """The member leaves at the second look at the cluster: the first one of a wait after a choice."""
+
+    def look(beside: str | None = None) -> ClusterSnapshot:
+        snapshot = Bench.look(bench, beside)
+        if len(bench.looked) == 2:
+            bench.tally.hear(member(away=True))
+        return snapshot
+
+    bench.look = look  # type: ignore[method-assign]
+
+
 def test_the_coordinator_of_a_static_member_is_chosen(grouped: Bench) -> None:
     assert grouped.play(COORDINATOR).type is OK
     (chosen, _) = grouped.completions()
@@ -424,13 +436,11 @@ def test_a_member_of_a_group_with_another_coordinator_does_not_count(grouped: Be
 
 def test_a_member_that_comes_back_too_early_ends_it(grouped: Bench) -> None:
     """What is asked for takes so long that the member comes back meanwhile."""
-    leaves = threading.Timer(0.1, lambda: grouped.tally.hear(member(away=True)))
+    leaving_during_the_wait(grouped)
     grouped.asking = lambda: grouped.tally.hear(member(away=False))
-    leaves.start()
     answered = Request(ElectLeaders(ElectionType.PREFERRED), answered=True)
     ended = grouped.play(COORDINATOR, Until(MemberAway(), 60_000), STILL, answered, STILL)
     assert ended.error == "move 5, until: still-away was not reached"
-    leaves.join()
 
 
 def test_a_member_that_left_once_more_is_another_case(grouped: Bench) -> None:
@@ -438,13 +448,11 @@ def test_a_member_that_left_once_more_is_another_case(grouped: Bench) -> None:
         grouped.tally.hear(member(away=False))
         grouped.tally.hear(member(away=True))
 
-    leaves = threading.Timer(0.1, lambda: grouped.tally.hear(member(away=True)))
+    leaving_during_the_wait(grouped)
     grouped.asking = again
-    leaves.start()
     answered = Request(ElectLeaders(ElectionType.PREFERRED), answered=True)
     ended = grouped.play(COORDINATOR, Until(MemberAway(), 60_000), answered, STILL)
     assert ended.error == "move 4, until: still-away was not reached"
-    leaves.join()
 
 
 def test_an_operator_that_dies_is_reported(bench: Bench) -> None:

@@ -298,7 +298,7 @@ def test_gaps_are_reported() -> None:
         "there is no positive control",
         "1 planned run of the candidate not run",
         "1 run of the candidate with verdict unknown (20261122T010002Z-2: no traffic)",
-        "1 run of the candidate invalid as its scenario accepts, but not decided in all (20261122T010006Z-6",
+        "1 run of the candidate with accepted anomalies, and with doubts about others (20261122T010006Z-6: ",
         "1 run of the candidate that failed (20261122T010003Z-3: no engine)",
         "never reached by the candidate: sets of voters",
         "fewer than 6 pairs of runs, so no difference could be shown: unavailability under kill (1)",
@@ -311,6 +311,14 @@ def test_a_run_that_may_have_an_anomaly_is_not_one_without_it() -> None:
     shown = run(outcome=Outcome.INVALID, found=(LOST,), as_expected=True)
     (found,) = found_in([shown, OPEN])
     assert (found.candidate, found.candidate_of) == (1, 1)
+
+
+def test_another_anomaly_of_a_run_does_not_decide_whether_it_has_one_that_is_open() -> None:
+    zombie = msgspec.structs.replace(LOST, id="zombie-leader")
+    other = run(seed=3, outcome=Outcome.INVALID, found=(zombie,), as_expected=True, left_open=(LOST.id,))
+    shown = run(outcome=Outcome.INVALID, found=(LOST,), as_expected=True, left_open=(LOST.id,))
+    counts = {found.id: (found.candidate, found.candidate_of) for found in found_in([shown, other])}
+    assert counts == {LOST.id: (1, 1), zombie.id: (1, 2)}
 
 
 def test_an_accepted_anomaly_is_explained_even_if_not_all_could_be_decided() -> None:

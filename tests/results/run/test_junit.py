@@ -140,6 +140,14 @@ def test_an_accepted_anomaly_beside_a_doubt_of_the_same_checker_is_an_error() ->
     assert colours(strange)["quorum"] == "failure"
 
 
+def test_an_accepted_doubt_does_not_hide_another_anomaly_of_the_same_checker() -> None:
+    left_open = [OpenAnomaly("zombie-leader", "a disk was lost")]
+    both = result_of("quorum", [LOST], open_anomalies=left_open)
+    judged = Verdict(Validity.INVALID, (both,), Validity.VALID, ("zombie-leader",), as_expected=False)
+    failure = cases(judged)["quorum"][0]
+    assert (failure.tag, failure.attrib["type"]) == ("failure", "lost-write")
+
+
 def test_a_verdict_that_nothing_explains_is_still_not_green() -> None:
     assert colours(Verdict(Validity.UNKNOWN, (), Validity.VALID, (), as_expected=False)) == {
         EXPECTATION: "error"

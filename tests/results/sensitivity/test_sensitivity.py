@@ -90,8 +90,14 @@ def trial(number: int = 1, ending: BugOutcome = BugOutcome.NOT_RUN, **more: obje
     return BugRun(**made, ending=ending, **more)  # type: ignore[arg-type]
 
 
-def bug_of(name: str, area: str, *trials: BugRun, fitting: bool = True) -> MeasuredBug:
-    return MeasuredBug(name=name, area=area, anomalies=("lost-write",), fitting=fitting, trials=trials)
+def bug_of(
+    name: str,
+    area: str,
+    *trials: BugRun,
+    fitting: bool = True,
+    anomalies: tuple[str, ...] = ("lost-write",),
+) -> MeasuredBug:
+    return MeasuredBug(name=name, area=area, anomalies=anomalies, fitting=fitting, trials=trials)
 
 
 MISSED = trial(1, BugOutcome.TRIGGERED, reach=BugReach.TRIGGERED, folder="A", run_ms=60_000)
@@ -126,6 +132,16 @@ def test_a_bug_is_seen_by_what_it_is_known_to_show() -> None:
     both = bug_of("x", "replication", others, SEEN)
     assert (both.ending, both.runs, both.first) == (BugOutcome.SEEN, 2, TimedAnomaly("lost-write", 21_400))
     assert bug_of("x", "replication", MISSED, others).ending is BugOutcome.OTHERWISE
+
+
+def test_a_bug_is_seen_first_by_what_its_scenario_does_not_accept() -> None:
+    found = (TimedAnomaly("start-back", 5), TimedAnomaly("lost-write", 21_400))
+    run = trial(1, BugOutcome.SEEN, found=found, run_ms=60_000)
+    names = ("start-back", "lost-write")
+    held = run.held_to(names, Accepted(alone=("start-back",)))
+    assert bug_of("x", "replication", held, anomalies=names).first == found[1]
+    assert bug_of("x", "replication", held, anomalies=names).spent_ms == 21_400
+    assert bug_of("x", "replication", run, anomalies=names).first == found[0]
 
 
 @pytest.mark.parametrize(
