@@ -166,7 +166,8 @@ def _shows(run: QualificationRun, anomaly_id: str) -> bool:
 
 def _may_show(run: QualificationRun, anomaly_id: str) -> bool:
     """Whether it is unknown of a run without an illegal anomaly of this name whether it has one."""
-    return bool(run.outcome) and anomaly_id in run.outcome.open_anomalies and not _shows(run, anomaly_id)
+    left_open = run.outcome.open_anomalies if run.outcome else ()
+    return anomaly_id in left_open and not _shows(run, anomaly_id)
 
 
 def _standing(
