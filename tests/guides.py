@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+LINES_MAX = 400
+"""The most lines that a file of the project may have, also after who follows a guide has changed it."""
 BOUND_S = 900
 
 

@@ -19,7 +19,7 @@ from checkers.history.identity import IDENTITY_FILE, encode_identity
 from checkers.history.reading import read_history
 from checkers.judge import judge
 from results.store.runs import save_verdict
-from tests.guides import BOUND_S, ROOT, blocks, checkout, ended, lines_of
+from tests.guides import BOUND_S, LINES_MAX, ROOT, blocks, checkout, ended, lines_of
 from tests.results.story import IDENTITY
 
 pytestmark = pytest.mark.slow  # each starts processes
@@ -139,6 +139,14 @@ LINT = ("-m", "ruff", "check", "--config", str(ROOT / "pyproject.toml"))
 FORMAT = ("-m", "ruff", "format", "--check", "--config", str(ROOT / "pyproject.toml"))
 
 
+def assert_short(sources: Path) -> None:
+    """No file of the copy is longer than `tests/test_house.py` permits: who follows the guide passes it."""
+    folders = [sources / name for name in ("harness", "checkers", "scenarios") if (sources / name).is_dir()]
+    files = [path for folder in folders for path in folder.rglob("*.py")]
+    assert files
+    assert not [path for path in files if len(path.read_text().splitlines()) > LINES_MAX]
+
+
 def test_a_scenario_is_one_short_file(sources: Path) -> None:
     (diff,) = blocks("write-a-scenario.md", "diff")
     size = applied(sources, diff)
@@ -163,6 +171,7 @@ def test_a_fault_is_as_long_as_the_guide_says(sources: Path) -> None:
         assert size.lines + size.test_lines <= 60
         assert f"two files, {size.lines} lines, and {size.test_lines} lines of test" in guide
     changed = ("harness/faults", "harness/vocabulary", "tests/harness")
+    assert_short(sources)
     in_copy(sources, *LINT, *changed)
     in_copy(sources, *FORMAT, *changed)
     in_copy(sources, *PYTEST, "tests/harness")
@@ -187,5 +196,6 @@ def test_a_checker_is_one_short_module(sources: Path) -> None:
         "assert 'overlaps' in CHECKERS and 'overlapping-operations' in known_anomalies()"
     )
     in_copy(sources, "-c", judged)
+    assert_short(sources)
     in_copy(sources, *LINT, "checkers/runs/overlaps.py", "checkers/judge.py", "tests/checkers")
     in_copy(sources, *PYTEST, "tests/checkers/runs/test_overlaps.py")

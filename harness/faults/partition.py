@@ -17,8 +17,8 @@ from harness.faults.chained import Chained
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.cuts import Pair, cuts
 from harness.faults.targets import Resolved
-from harness.vocabulary.faults import Among, Flavour, LossPattern, PacketLoss, Partition, Pattern
-from harness.vocabulary.topology import Node
+from harness.vocabulary.faults import Flavour, LossPattern, PacketLoss, Partition, Pattern
+from harness.vocabulary.topology import Among, Node
 
 PROBE_BOUND_S = 10.0
 LOOKS_MIN = 3

@@ -23,7 +23,7 @@ from harness.vocabulary.administration import (
     ElectSome,
     ReassignSome,
 )
-from harness.vocabulary.faults import Among, Kill, Partition, Pattern, Pause, PowerLoss, Stop
+from harness.vocabulary.faults import Kill, Partition, Pattern, Pause, PowerLoss, Stop
 from harness.vocabulary.gambits import (
     AddPart,
     AllInSync,
@@ -43,7 +43,7 @@ from harness.vocabulary.gambits import (
     WaitAtMost,
 )
 from harness.vocabulary.moves import Pass
-from harness.vocabulary.topology import Topology
+from harness.vocabulary.topology import Among, Topology
 
 _AT_THE_CHANGE_MS = 100
 _WITHOUT_LEADER_MS = (2_500, 5_500)

@@ -19,7 +19,7 @@ from harness.plan.gambit_pieces import (
     shuffled,
 )
 from harness.vocabulary.administration import ElectionType
-from harness.vocabulary.faults import Among, Fault, Flavour, Kill, Partition, Pattern, Pause
+from harness.vocabulary.faults import Fault, Flavour, Kill, Partition, Pattern, Pause
 from harness.vocabulary.gambits import (
     AllInSync,
     ChoosePartition,
@@ -39,7 +39,7 @@ from harness.vocabulary.gambits import (
     WaitAtMost,
 )
 from harness.vocabulary.moves import Acknowledged, Pass
-from harness.vocabulary.topology import Topology
+from harness.vocabulary.topology import Among, Topology
 
 _LAGGING_MS = (4_500, 6_000)
 """A leader looks every 3 s for followers that have lagged for 6 s (`replica.lag.time.max.ms`).  So its

@@ -25,7 +25,7 @@ from harness.vocabulary.administration import (
     broker,
     controller,
 )
-from harness.vocabulary.faults import Among, Fault, Kill, Partition, Pattern, Pause, Stop
+from harness.vocabulary.faults import Fault, Kill, Partition, Pattern, Pause, Stop
 from harness.vocabulary.gambits import (
     AllInSync,
     ChooseQuorum,
@@ -39,7 +39,7 @@ from harness.vocabulary.gambits import (
     Until,
 )
 from harness.vocabulary.moves import Pass
-from harness.vocabulary.topology import Topology
+from harness.vocabulary.topology import Among, Topology
 
 _CORDONED = "cordoned.log.dirs"
 _FENCED_MS = 4_000

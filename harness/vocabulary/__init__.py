@@ -109,7 +109,7 @@ from harness.vocabulary.scenario import (
 )
 from harness.vocabulary.shares import ShareWorkload
 from harness.vocabulary.streams import StreamsWorkload
-from harness.vocabulary.topology import DiskKind, Mode, Node, NodeFile, Quorum, Role, Topology
+from harness.vocabulary.topology import Among, DiskKind, Mode, Node, NodeFile, Quorum, Role, Topology
 from harness.vocabulary.transactional import (
     CompactedWorkload,
     CopyWorkload,
@@ -143,6 +143,7 @@ __all__ = [
     "AlterGroup",
     "AlterSome",
     "AlterTopic",
+    "Among",
     "Assumptions",
     "Await",
     "BeingAdded",

@@ -4,8 +4,8 @@ from enum import StrEnum
 from typing import Literal
 
 from harness.vocabulary.administration import Member
-from harness.vocabulary.injected import Injected, lacks_file_systems, lacks_log_dir
-from harness.vocabulary.topology import Mode, Topology
+from harness.vocabulary.injected import Injected, lacks_file_systems, lacks_log_dir, lacks_nodes
+from harness.vocabulary.topology import Among, Mode, Topology
 
 _PERCENT = (10, 90)
 
@@ -56,14 +56,6 @@ class Target(StrEnum):
     """A broker, whether or not it is also a controller."""
 
 
-class Among(StrEnum):
-    """The nodes that take part in a partition of the network."""
-
-    ALL = "all"
-    CONTROLLERS = "controllers"
-    BROKERS = "brokers"
-
-
 class Partition(Injected, frozen=True, tag="partition"):
     """Cut the network.
 
@@ -89,16 +81,7 @@ class Partition(Injected, frozen=True, tag="partition"):
     def unavailable_because(self, topology: Topology) -> str | None:
         """Each side needs a node.  Controllers and brokers are separate nodes only in isolated mode."""
         many = self.pattern in (Pattern.BRIDGE, Pattern.MAJORITY_RING)
-        return _lacks_nodes(f"{self.pattern} partition", 3 if many else 2, self.among, topology)
-
-
-def _lacks_nodes(what: str, needed: int, among: Among, topology: Topology) -> str | None:
-    """The reason why there are too few nodes for a fault; None if there are enough."""
-    if among is not Among.ALL and topology.mode is Mode.COMBINED:
-        return f"in combined mode controllers and brokers share an address, so {among} can't be cut alone"
-    sizes = {Among.CONTROLLERS: topology.controllers, Among.BROKERS: topology.brokers}
-    size = sizes.get(among, len(topology.nodes()))
-    return f"a {what} needs {needed} nodes, there are {size}" if size < needed else None
+        return lacks_nodes(f"{self.pattern} partition", 3 if many else 2, self.among, topology)
 
 
 class AtNode(Injected, frozen=True):
@@ -216,7 +199,7 @@ class PacketLoss(Injected, frozen=True, tag="packet-loss"):
             return f"of a hundred packets {least} to {most} can be lost, not {self.percent}"
         if self.pattern is LossPattern.CLIENTS:
             return None
-        return _lacks_nodes(f"{self.pattern} loss of packets", 2, self.among, topology)
+        return lacks_nodes(f"{self.pattern} loss of packets", 2, self.among, topology)
 
 
 class HeldRequests(Injected, frozen=True, tag="held-requests"):

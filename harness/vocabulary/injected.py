@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
-from harness.vocabulary.topology import DiskKind, Topology
+from harness.vocabulary.topology import Among, DiskKind, Mode, Topology
 
 
 class Injected(msgspec.Struct, frozen=True, tag_field="kind"):
@@ -66,3 +66,12 @@ def lacks_file_systems(topology: Topology) -> str | None:
     if topology.disk is not DiskKind.FOLDER:
         return None
     return "power loss and a dead disk need disks that are file systems: loop-ext4 or loop-xfs"
+
+
+def lacks_nodes(what: str, needed: int, among: Among, topology: Topology) -> str | None:
+    """The reason why there are too few nodes for a fault; None if there are enough."""
+    if among is not Among.ALL and topology.mode is Mode.COMBINED:
+        return f"in combined mode controllers and brokers share an address, so {among} can't be cut alone"
+    sizes = {Among.CONTROLLERS: topology.controllers, Among.BROKERS: topology.brokers}
+    size = sizes.get(among, len(topology.nodes()))
+    return f"a {what} needs {needed} nodes, there are {size}" if size < needed else None

@@ -10,6 +10,14 @@ NODES_MAX = 5
 LOG_DIRS_MAX = 4
 
 
+class Among(StrEnum):
+    """The nodes that take part in a fault of the network."""
+
+    ALL = "all"
+    CONTROLLERS = "controllers"
+    BROKERS = "brokers"
+
+
 class Mode(StrEnum):
     """Whether each node is both broker and controller."""
 

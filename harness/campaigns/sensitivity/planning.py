@@ -28,7 +28,7 @@ from harness.vocabulary.administration import (
     Reassign,
     RemoveVoter,
 )
-from harness.vocabulary.faults import Among, Fault, PacketLoss, Partition, Target
+from harness.vocabulary.faults import Fault, PacketLoss, Partition, Target
 from harness.vocabulary.gambits import (
     AddPart,
     AlterChosen,
@@ -41,7 +41,7 @@ from harness.vocabulary.gambits import (
     RequestForChosen,
 )
 from harness.vocabulary.scenario import RandomSchedule
-from harness.vocabulary.topology import Mode, Role
+from harness.vocabulary.topology import Among, Mode, Role
 from harness.vocabulary.version import parse_version
 
 _SEEDS = 1_000_000_000

@@ -25,9 +25,9 @@ from harness.seeded_bugs.header import JAVA_LOADS, Area, SeededBug
 from harness.seeded_bugs.reach import stage_in
 from harness.seeded_bugs.traces import BugStage
 from harness.vocabulary.administration import Member, broker, controller
-from harness.vocabulary.faults import Among, Kill, LossPattern, PacketLoss, Partition, Pattern, Target
+from harness.vocabulary.faults import Kill, LossPattern, PacketLoss, Partition, Pattern, Target
 from harness.vocabulary.gambits import AddPart, RemovePart
-from harness.vocabulary.topology import Mode, Role
+from harness.vocabulary.topology import Among, Mode, Role
 from results.sensitivity import BugReach
 
 BUDGET = RunsPerBug(3, 40)
