@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 
 from harness.plan.random_schedules import DRAWS, LEAD_MS, TAIL_MS
 from harness.vocabulary.faults import (
-    Among,
     Fault,
     Flavour,
     HeldRequests,
@@ -20,7 +19,7 @@ from harness.vocabulary.faults import (
     Target,
 )
 from harness.vocabulary.scenario import RandomSchedule, Step
-from harness.vocabulary.topology import Mode, Topology
+from harness.vocabulary.topology import Among, Mode, Topology
 
 PROVEN_WITHIN_S = 1.0
 """A blink that is not proven within this time is healed without proof, because it must be short."""

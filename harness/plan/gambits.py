@@ -75,7 +75,6 @@ from harness.vocabulary.administration import (
     broker,
 )
 from harness.vocabulary.faults import (
-    Among,
     HeldRequests,
     Kill,
     LostAnswers,
@@ -105,7 +104,7 @@ from harness.vocabulary.gambits import (
     WaitAtMost,
 )
 from harness.vocabulary.moves import Pass
-from harness.vocabulary.topology import Topology
+from harness.vocabulary.topology import Among, Topology
 
 _HELD_BACK_MS = (0, 800)
 """Less than `broker.session.timeout.ms` and `replica.lag.time.max.ms`, so that the replica stays in sync."""

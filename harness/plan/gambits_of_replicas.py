@@ -26,7 +26,6 @@ from harness.plan.gambit_pieces import (
 )
 from harness.vocabulary.administration import ElectionType
 from harness.vocabulary.faults import (
-    Among,
     Fault,
     HeldReports,
     HeldRequests,
@@ -63,7 +62,7 @@ from harness.vocabulary.gambits import (
     WaitAtMost,
 )
 from harness.vocabulary.moves import Acknowledged, NothingMoves, Pass
-from harness.vocabulary.topology import DiskKind, Topology
+from harness.vocabulary.topology import Among, DiskKind, Topology
 
 _LATE_MS = (4_000, 8_000)
 """Packets that were delayed for about this long are retransmitted within the same time."""

@@ -25,7 +25,6 @@ from harness.vocabulary.administration import (
     controller,
 )
 from harness.vocabulary.faults import (
-    Among,
     Fault,
     Kill,
     LossPattern,
@@ -53,7 +52,7 @@ from harness.vocabulary.gambits import (
     Until,
 )
 from harness.vocabulary.moves import Pass
-from harness.vocabulary.topology import DiskKind, Topology
+from harness.vocabulary.topology import Among, DiskKind, Topology
 
 _BEFORE_AN_ELECTION_MS = (300, 900)
 """Less than ``controller.quorum.fetch.timeout.ms``, the time that voters wait for a leader."""

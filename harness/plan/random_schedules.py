@@ -22,7 +22,6 @@ from harness.vocabulary.administration import (
     controller,
 )
 from harness.vocabulary.faults import (
-    Among,
     DeadDisk,
     Fault,
     Flavour,
@@ -38,7 +37,7 @@ from harness.vocabulary.faults import (
 from harness.vocabulary.gambits import Gambit
 from harness.vocabulary.injected import kind_of
 from harness.vocabulary.scenario import Majority, RandomSchedule, Step, TimedOperation
-from harness.vocabulary.topology import Mode, Role, Topology
+from harness.vocabulary.topology import Among, Mode, Role, Topology
 
 TAIL_MS = 6_000
 """Load after the last heal, so that there is traffic to judge before and after every fault."""
