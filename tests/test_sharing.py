@@ -88,14 +88,19 @@ FILES = (
 SMALL = {"tests/a/test_it.py", "tests/b/test_it.py"}
 
 
+def let_share(pytester: pytest.Pytester) -> None:
+    """Give a small suite the code by which the workers of this one share its tests."""
+    for name in ("conftest.py", "sharing.py", "live_failures.py"):
+        shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
+
+
 def listed_by_worker(pytester: pytest.Pytester) -> list[tuple[str, int, int, str]]:
     """Worker, niceness of it and of its session, and id of each test of a small suite, in order."""
     for name in FILES:
         path = pytester.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(A_TEST_BESIDE if name in BESIDE else A_TEST)
-    for name in ("conftest.py", "sharing.py", "live_failures.py"):
-        shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
+    let_share(pytester)
     options = ("-n", "2", "--import-mode=importlib")
     pytester.runpytest_subprocess("tests", *options).assert_outcomes(passed=3 * len(FILES))
     lines = (pytester.path / "journal").read_text().splitlines()
@@ -137,8 +142,7 @@ def test_workers_begin_where_no_process_has_begun_a_session(pytester: pytest.Pyt
     path = pytester.path / "tests/a/test_it.py"
     path.parent.mkdir(parents=True)
     path.write_text(A_TEST)
-    for name in ("conftest.py", "sharing.py", "live_failures.py"):
-        shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
+    let_share(pytester)
     sharing, group = pytester.path / "tests/sharing.py", pytester.path / "autogroup"
     group.touch()
     sharing.write_text(sharing.read_text().replace(str(AUTOGROUP), str(group)))
@@ -173,8 +177,7 @@ def test_the_quick_tests_are_those_that_are_not_slow_by_any_mark_or_folder(pytes
         path = pytester.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    for name in ("conftest.py", "sharing.py", "live_failures.py"):
-        shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
+    let_share(pytester)
     (pytester.path / "pytest.ini").write_text(MARKERS)
     words = re.findall(r"-m '([^']+)'", target("test-fast"))
     options = ("--collect-only", "-q", "--import-mode=importlib", "--strict-markers")
@@ -204,8 +207,7 @@ def test_what_a_test_has_started_ends_when_the_tests_are_interrupted(pytester: p
     path = pytester.path / "tests/a/test_it.py"
     path.parent.mkdir(parents=True)
     path.write_text(A_TEST_THAT_WAITS)
-    for name in ("conftest.py", "sharing.py", "live_failures.py"):
-        shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
+    let_share(pytester)
     words = [sys.executable, "-c", HEARING, "-m", "pytest", "tests", "-n", "1", "--import-mode=importlib"]
     with subprocess.Popen(
         words, cwd=pytester.path, stdout=subprocess.DEVNULL, start_new_session=True
